@@ -1,0 +1,196 @@
+// Package metal reads facts about the machine it runs on: chip, memory, swap,
+// memory pressure, GPU, heat and processes. All reads of the operating system
+// live here.
+//
+// A file what.go holds the types and all decoding of what; what_darwin.go and
+// what_linux.go hold the system calls alone, so that every byte a Mac prints
+// can be decoded in a test on Linux. No read starts a process, and none needs
+// root. The package keeps no state but open handles: rates are made from
+// counters by package monitor, which knows when it read them.
+//
+// Absent is never zero: a field that the system did not tell is nil.
+package metal
+
+import "errors"
+
+// Reader is the one seam for local facts. The operating system implements it
+// here (New), the simulated Mac in package monitor/sim.
+//
+// Each call returns a fresh value that the caller may keep, or an error that
+// wraps ErrUnsupported, ErrNotPermitted or the system's own. A call takes
+// microseconds, but Processes, which takes milliseconds and is asked for only
+// when somebody looks. A Reader is used by one goroutine at a time.
+type Reader interface {
+	// Machine tells what does not change while the system is up, and uptime.
+	Machine() (*Machine, error)
+	Memory() (*Memory, error)
+	Swap() (*Swap, error)
+	GPU() (*GPU, error)
+	Thermal() (*Thermal, error)
+	Power() (*Power, error)
+	// Processes lists all processes that this user may see.
+	Processes() ([]Process, error)
+	// Process reads one process again. It fails with ErrNoProcess when there
+	// is none with that pid.
+	Process(pid int) (*Process, error)
+}
+
+var (
+	// ErrUnsupported says that this system or this build has no source for a fact.
+	ErrUnsupported = errors.New("not told by this system")
+	// ErrNotPermitted says that the source exists and is closed to this user.
+	ErrNotPermitted = errors.New("not permitted")
+	// ErrNoProcess says that a process is gone.
+	ErrNoProcess = errors.New("no such process")
+)
+
+// Machine is the identity of the machine. Every field but RAMBytes may be absent.
+type Machine struct {
+	// Chip is the name the system gives, "Apple M5", or the CPU's model name on Linux.
+	Chip string `json:"chip,omitzero"`
+	// Model is the model identifier, "Mac17,3". Absent on Linux.
+	Model string `json:"model,omitzero"`
+	// Cores is the number of physical cores, of which the levels name the kinds,
+	// fastest first, in the system's own words ("Super", "Performance", …).
+	// Levels is absent where the system does not tell them.
+	Cores  *int        `json:"cores,omitempty"`
+	Levels []CoreLevel `json:"core_levels,omitempty"`
+	// RAMBytes is the memory of the machine in bytes.
+	RAMBytes *uint64 `json:"ram_bytes,omitempty"`
+	// OS is the system's name and version, "macOS 26.4" or "Debian 12".
+	OS string `json:"os,omitzero"`
+	// Uptime is the time since start in seconds, sleep included.
+	Uptime *float64 `json:"uptime_seconds,omitempty"`
+	// BootID changes at every start of the system. Absent where it is not told.
+	BootID string `json:"boot_id,omitzero"`
+}
+
+// CoreLevel is one kind of core.
+type CoreLevel struct {
+	Name  string `json:"name"`
+	Cores int    `json:"cores"`
+}
+
+// Memory is physical memory, in bytes. Every field but Pressure's absence means
+// that the system did not tell it; none is ever a made-up zero.
+type Memory struct {
+	// Total is the memory of the machine.
+	Total *uint64 `json:"total_bytes,omitempty"`
+	// Used is counted as Activity Monitor does: App + Wired + Compressed.
+	// On Linux it is MemTotal − MemAvailable.
+	Used *uint64 `json:"used_bytes,omitempty"`
+	// App is anonymous memory of programs less what they may lose (internal −
+	// purgeable pages). On Linux: AnonPages.
+	App *uint64 `json:"app_bytes,omitempty"`
+	// Wired cannot be paged out; GPU memory in use is part of it. On Linux:
+	// Unevictable + SUnreclaim + KernelStack + PageTables.
+	Wired *uint64 `json:"wired_bytes,omitempty"`
+	// Compressed is the memory that the compressor occupies (not what it holds).
+	// On Linux: zswap, absent without it.
+	Compressed *uint64 `json:"compressed_bytes,omitempty"`
+	// Cached is file cache and purgeable memory that macOS can drop.
+	Cached *uint64 `json:"cached_bytes,omitempty"`
+	// Free is memory nobody uses.
+	Free *uint64 `json:"free_bytes,omitempty"`
+	// Available is what the system can give up without compressing or swapping:
+	// free + speculative + purgeable + file-backed pages. On Linux: MemAvailable.
+	Available *uint64 `json:"available_bytes,omitempty"`
+	// Pressure is the kernel's level. Absent when it was not readable.
+	Pressure Pressure `json:"pressure,omitzero"`
+	// PressureSource says who told Pressure: "kernel" (kern.memorystatus_vm_pressure_level)
+	// or "psi" (Linux: levels made of /proc/pressure/memory).
+	PressureSource string `json:"pressure_source,omitzero"`
+}
+
+// Pressure is the kernel's level of memory pressure; "" is unknown.
+type Pressure string
+
+// The levels of kern.memorystatus_vm_pressure_level: 1, 2 and 4 (XNU,
+// doc/vm/memorystatus_notify.md).
+const (
+	PressureNormal   Pressure = "normal"
+	PressureWarning  Pressure = "warning"
+	PressureCritical Pressure = "critical"
+)
+
+// Swap is swap space in bytes. Used and Total are amounts now; In and Out count
+// since the system started and only ever make rates.
+type Swap struct {
+	Used  *uint64 `json:"used_bytes,omitempty"`
+	Total *uint64 `json:"total_bytes,omitempty"`
+	// In and Out are swapins and swapouts (never pageins and pageouts) × page size.
+	In  *uint64 `json:"swap_in_bytes,omitempty"`
+	Out *uint64 `json:"swap_out_bytes,omitempty"`
+}
+
+// GPU is the graphics processor as the system sees it.
+type GPU struct {
+	Name string `json:"name,omitzero"`
+	// Cores is the number of GPU cores.
+	Cores *int `json:"cores,omitempty"`
+	// WorkingSet is the effective GPU limit in bytes: what Metal recommends as
+	// the most for the GPU (recommendedMaxWorkingSetSize).
+	WorkingSet *uint64 `json:"working_set_bytes,omitempty"`
+	// WiredLimit is iogpu.wired_limit_mb in bytes as it is set; 0 is the
+	// system's default.
+	WiredLimit *uint64 `json:"wired_limit_bytes,omitempty"`
+	// InUse is the memory that the GPU driver holds now, of all processes.
+	InUse *uint64 `json:"in_use_bytes,omitempty"`
+	// Utilisation is the busy share of the device, 0 to 1.
+	Utilisation *float64 `json:"utilisation_ratio,omitempty"`
+	Temperature *float64 `json:"temperature_celsius,omitempty"`
+	Power       *float64 `json:"power_watts,omitempty"`
+	Clock       *float64 `json:"clock_mhz,omitempty"`
+	// Bandwidth is the chip's memory bandwidth in bytes per second.
+	Bandwidth *float64 `json:"memory_bandwidth_bytes_per_second,omitempty"`
+}
+
+// Thermal is the thermal pressure.
+type Thermal struct {
+	Pressure ThermalPressure `json:"pressure,omitzero"`
+	// Source says who told Pressure, "notify" or "simulator".
+	Source string `json:"source,omitzero"`
+}
+
+// ThermalPressure is the system's word; "" is unknown.
+type ThermalPressure string
+
+// The levels of the notify key com.apple.system.thermalpressurelevel, 0 to 4
+// (SDK header libkern/OSThermalNotification.h). Nominal never means that the
+// machine is not throttled, only that no throttling is reported.
+const (
+	ThermalNominal  ThermalPressure = "nominal"
+	ThermalModerate ThermalPressure = "moderate"
+	ThermalHeavy    ThermalPressure = "heavy"
+	ThermalTrapping ThermalPressure = "trapping"
+	ThermalSleeping ThermalPressure = "sleeping"
+)
+
+// Power is where the machine takes its power from.
+type Power struct {
+	// OnBattery is absent where the system has no notion of it.
+	OnBattery *bool `json:"on_battery,omitempty"`
+}
+
+// Process is one process.
+type Process struct {
+	PID    int `json:"pid"`
+	Parent int `json:"parent_pid,omitzero"`
+	// Started tells two processes with one pid apart; its unit is the system's
+	// (ticks since boot on Linux, microseconds since 1970 on macOS).
+	Started uint64 `json:"started,omitzero"`
+	// Name is the executable's base name; App the application it belongs to
+	// (the outermost .app bundle on macOS, the desktop's app scope or Name on
+	// Linux). Helpers of one application share its App.
+	Name string `json:"name,omitzero"`
+	App  string `json:"app,omitzero"`
+	// Args is the command line. Absent for other users' processes, and not read
+	// by Process.
+	Args []string `json:"-"`
+	// Footprint is the physical footprint in bytes (ri_phys_footprint): it holds
+	// GPU allocations and compressed pages, which resident size does not. On
+	// Linux: anonymous resident + swapped (RssAnon + RssShmem + VmSwap).
+	Footprint *uint64 `json:"footprint_bytes,omitempty"`
+	// CPU is the processor time spent so far, user and system, in seconds.
+	CPU *float64 `json:"cpu_seconds,omitempty"`
+}

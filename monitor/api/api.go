@@ -1,0 +1,59 @@
+// Package api is the local API: the agent's snapshots, commands and settings
+// for its own windows, terminals and scripts, over a Unix socket that only its
+// user can open.
+//
+//	GET  /v1/health     Health
+//	GET  /v1/updates    one monitor.Update a line, until the client leaves;
+//	                    ?watch=1 asks for what costs more (consumers) while it lasts,
+//	                    ?lossless=1 for every update, with a gap event where some are missing
+//	GET  /v1/models     []backend.Model, what is on disk
+//	POST /v1/command    monitor.Command
+//	GET  /v1/settings   Settings
+//	PUT  /v1/settings   Settings
+//	POST /v1/window     opens the window, {"page": "settings"} or empty
+//
+// An error is a JSON object {"error": text, "code": code} under a 4xx or 5xx status.
+package api
+
+import (
+	"context"
+
+	"plimsoll/monitor"
+	"plimsoll/monitor/backend"
+)
+
+// Agent is what a server serves. Its methods may be called from any goroutine.
+type Agent interface {
+	// Subscribe hands out a mailbox; see monitor.Options.
+	Subscribe(monitor.Options) *monitor.Mailbox
+	// Do carries out a command; see monitor.Monitor.Do.
+	Do(context.Context, monitor.Command) error
+	// Models lists what the backends have on disk.
+	Models() []backend.Model
+	Settings() Settings
+	// SetSettings checks and stores settings, and puts them in force.
+	SetSettings(Settings) error
+	// OpenWindow shows the window on a page ("" or "settings").
+	OpenWindow(page string) error
+}
+
+// Settings are a person's choices. The zero value is the default of each.
+type Settings struct {
+	// Language is "en", "zh" or "" (the system's).
+	Language string `json:"language,omitzero"`
+	// Server is the model server's address in any form OLLAMA_HOST may have;
+	// "" means OLLAMA_HOST or the default address.
+	Server string `json:"server,omitzero"`
+	// Quiet turns notifications off. Alerts still show in the tray and window.
+	Quiet bool `json:"quiet,omitzero"`
+}
+
+// Health is the agent itself.
+type Health struct {
+	Version   string  `json:"version"`
+	PID       int     `json:"pid"`
+	Uptime    float64 `json:"uptime_seconds"`
+	Simulated bool    `json:"simulated,omitzero"`
+	// Tray says whether the agent shows a tray icon now.
+	Tray bool `json:"tray,omitzero"`
+}

@@ -1,0 +1,150 @@
+package monitor
+
+import (
+	"time"
+
+	"plimsoll/metal"
+	"plimsoll/monitor/backend"
+)
+
+// Snapshot is everything Plimsoll knew at one moment. It is immutable: nobody
+// changes one after the tick that made it, so it is shared without copying.
+//
+// A section that this machine cannot tell is nil, and Problems holds the reason
+// under the section's JSON name. A field that can be absent alone is a pointer
+// (or "" or an empty list); absent is never zero. JSON names carry units, and
+// assets has one line on each field in every language ("field.…"), which
+// plimsoll replay --fields prints.
+type Snapshot struct {
+	// Taken is when the tick began, by the wall clock.
+	Taken time.Time `json:"taken"`
+	// Awake is the time the machine was awake since the agent started, in
+	// seconds. It tells sleep and clock changes from the passing of time. Absent
+	// in lines written by hand.
+	Awake *float64 `json:"awake_seconds,omitempty"`
+	// Interval is the time to the next tick as planned, in seconds.
+	Interval *float64 `json:"interval_seconds,omitempty"`
+	// Simulated marks a snapshot of the simulated Mac.
+	Simulated bool `json:"simulated,omitzero"`
+
+	Machine  *metal.Machine `json:"machine,omitempty"`
+	Memory   *metal.Memory  `json:"memory,omitempty"`
+	Swap     *Swap          `json:"swap,omitempty"`
+	GPU      *metal.GPU     `json:"gpu,omitempty"`
+	Thermal  *metal.Thermal `json:"thermal,omitempty"`
+	Power    *metal.Power   `json:"power,omitempty"`
+	Headroom *Headroom      `json:"headroom,omitempty"`
+
+	Backends  []backend.Status `json:"backends,omitempty"`
+	Residents []Resident       `json:"residents,omitempty"`
+	// Consumers are the biggest memory users that are not model runners, biggest
+	// first, at most three. Absent unless somebody looks (an open menu or
+	// window) or a swap alert has just begun.
+	Consumers []Consumer `json:"consumers,omitempty"`
+
+	Problems map[Section]Problem `json:"problems,omitempty"`
+}
+
+// Section is the JSON name of a part of a Snapshot.
+type Section string
+
+// The sections that can be absent with a reason.
+const (
+	SectionMachine   Section = "machine"
+	SectionMemory    Section = "memory"
+	SectionSwap      Section = "swap"
+	SectionGPU       Section = "gpu"
+	SectionThermal   Section = "thermal"
+	SectionPower     Section = "power"
+	SectionHeadroom  Section = "headroom"
+	SectionConsumers Section = "consumers"
+)
+
+// Problem is why a section is absent.
+type Problem struct {
+	// Reason is one of the Reason constants; a screen translates it.
+	Reason string `json:"reason"`
+	// Detail is the error in the words of the system.
+	Detail string `json:"detail,omitzero"`
+}
+
+// Reasons of a Problem.
+const (
+	ReasonUnsupported  = "unsupported"
+	ReasonNotPermitted = "not_permitted"
+	ReasonFailed       = "failed"
+)
+
+// Swap is swap space and its traffic.
+type Swap struct {
+	metal.Swap
+	// InRate and OutRate are bytes per second since the last tick, from the
+	// counters and the time awake. Absent at the first tick, after sleep, after
+	// a clock change and when a counter went back.
+	InRate  *float64 `json:"swap_in_bytes_per_second,omitempty"`
+	OutRate *float64 `json:"swap_out_bytes_per_second,omitempty"`
+}
+
+// Headroom is what the next model may take now.
+type Headroom struct {
+	// Bytes is the smallest of the limits that are known, never below zero.
+	Bytes uint64 `json:"bytes"`
+	// Binding names the limit that is the smallest.
+	Binding Binding `json:"binding"`
+	// The three limits, each absent when one of its parts is.
+	GPU         *uint64 `json:"gpu_limit_bytes,omitempty"`
+	Reclaimable *uint64 `json:"reclaimable_bytes,omitempty"`
+	RAM         *uint64 `json:"ram_less_reserve_bytes,omitempty"`
+	// Reserve is the memory kept for the system, in bytes.
+	Reserve *uint64 `json:"reserve_bytes,omitempty"`
+}
+
+// Binding names one of headroom's three limits.
+type Binding string
+
+// The three limits.
+const (
+	BindingGPU         Binding = "gpu_limit"        // working set − in use
+	BindingReclaimable Binding = "reclaimable"      // memory the system can give up
+	BindingRAM         Binding = "ram_less_reserve" // RAM − reserve − models
+)
+
+// Activity is what a resident model is doing, judged from the server's answers
+// over time and from its runner's processor time.
+type Activity string
+
+const (
+	// ActivityIdle: resident, nothing seen to run.
+	ActivityIdle Activity = "idle"
+	// ActivityBusy: its runner works, or the server moves its expiry at every poll.
+	ActivityBusy Activity = "busy"
+	// ActivityStopping: the expiry is past, or an unload was asked and it is still listed.
+	ActivityStopping Activity = "stopping"
+	// ActivityStuck: stopping for over a minute while its runner does nothing.
+	ActivityStuck Activity = "stuck"
+)
+
+// Resident is a model in memory, as its server tells it and as measured.
+type Resident struct {
+	backend.Resident
+	// Activity is absent for cloud models.
+	Activity Activity `json:"activity,omitzero"`
+	// Since is when Activity began.
+	Since *time.Time `json:"activity_since,omitempty"`
+	// Unloading is set from a click on Unload until the model is gone.
+	Unloading bool `json:"unloading,omitzero"`
+	// RunnerPID and Footprint belong to the process that holds the model, when
+	// it could be told apart. Footprint is measured, in bytes.
+	RunnerPID *int    `json:"runner_pid,omitempty"`
+	Footprint *uint64 `json:"footprint_bytes,omitempty"`
+	// Answered is when its server last answered: older than one poll means the
+	// whole row is as of then.
+	Answered *time.Time `json:"answered,omitempty"`
+}
+
+// Consumer is a memory user grouped by application.
+type Consumer struct {
+	Name      string `json:"name"`
+	Footprint uint64 `json:"footprint_bytes"`
+	Processes int    `json:"processes"`
+}
