@@ -1,7 +1,7 @@
 // Package monitor turns facts into snapshots.
 //
 //	metal.Reader ─────────┐
-//	backends (own pace) ──┼─► Snapshot ─► History ─► Rules ─► Update ─► mailboxes ─► tray | API | recorder
+//	backends (own pace) ──┼─► Snapshot ─► History ─► rules ─► Update ─► mailboxes ─► tray | API | recorder
 //	                      ┘   one tick
 //	click ─► Command ─► Do ─► backend        …its effect is seen in the next Snapshot
 //
@@ -11,15 +11,178 @@
 // system call: local facts come through metal.Reader and time through Clock.
 package monitor
 
-import "time"
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
 
-// Clock is the one source of time of a monitor, its rules and the simulator.
-type Clock interface {
-	// Now is the wall clock, for moments that people and servers name.
-	Now() time.Time
-	// Awake is the time that passed while the machine was awake, since some
-	// fixed start. Durations and rates are made of it.
-	Awake() time.Duration
-	// After delivers once, when d has passed on this clock.
-	After(d time.Duration) <-chan time.Time
+	"plimsoll/metal"
+	"plimsoll/monitor/backend"
+)
+
+// Config is what a Monitor is made of. Local and Clock are needed, the rest may
+// be left out.
+type Config struct {
+	Local    metal.Reader
+	Backends []backend.Backend
+	Clock    Clock
+	// Simulated marks every snapshot.
+	Simulated bool
+	// EndProcess politely ends the process with that pid and start time; without
+	// it CommandEndRunner is refused.
+	EndProcess func(pid int, started uint64) error
+	Log        *slog.Logger
+}
+
+// Monitor watches one machine and its model servers. Make one with New, start
+// it with Run; the other methods may be called from any goroutine.
+type Monitor struct {
+	config Config
+	log    *slog.Logger
+	nudge  chan struct{}
+
+	mu        sync.Mutex
+	boxes     map[*Mailbox]struct{}
+	pollers   []*poller
+	unloads   map[string]*unload
+	latest    Update
+	stop      context.CancelFunc // ends the pollers of the running Run
+	running   context.Context
+	pollGroup sync.WaitGroup
+
+	// What follows belongs to the tick's goroutine.
+	engine    *engine
+	runners   runners
+	held      []heldProcess
+	consumers consumerCache
+	lastTick  time.Duration
+}
+
+// New makes a Monitor. It does nothing before Run.
+func New(config Config) *Monitor {
+	m := &Monitor{
+		config: config, log: config.Log, nudge: make(chan struct{}, 1),
+		boxes: map[*Mailbox]struct{}{}, unloads: map[string]*unload{}, engine: newEngine(),
+	}
+	if m.log == nil {
+		m.log = slog.New(slog.DiscardHandler)
+	}
+	m.pollers = m.makePollers(config.Backends)
+	return m
+}
+
+// Run ticks until ctx ends and returns nil then. It may be called once.
+func (m *Monitor) Run(ctx context.Context) error {
+	m.mu.Lock()
+	m.running = ctx
+	m.startPollers()
+	m.mu.Unlock()
+	defer m.pollGroup.Wait()
+	for {
+		planned := m.tick()
+		if !m.rest(ctx, planned) {
+			return nil
+		}
+	}
+}
+
+// rest waits for the next tick: planned, or earlier when something happened,
+// but never sooner than the spacing. It reports false when ctx ended.
+func (m *Monitor) rest(ctx context.Context, planned time.Duration) bool {
+	next := m.config.Clock.After(planned)
+	select {
+	case <-ctx.Done():
+		return false
+	case <-next:
+		return true
+	case <-m.nudge:
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-m.config.Clock.After(nudgeSpacing):
+		return true
+	case <-next:
+		return true
+	}
+}
+
+// hurry asks for a tick soon. It never waits.
+func (m *Monitor) hurry() {
+	select {
+	case m.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// tick makes one snapshot and delivers it. It returns the time to the next one.
+func (m *Monitor) tick() time.Duration {
+	s := m.collect()
+	m.engine.complete(s)
+	interval := m.pace(s)
+	s.Interval = new(interval.Seconds())
+	events := m.followUnloads(s)
+	if s.Consumers == nil && m.engine.wantsConsumers() {
+		m.readConsumers(s)
+	}
+	update := m.engine.step(events)
+	m.logEvents(update.Events)
+	m.deliver(update)
+	return interval
+}
+
+// Subscribe hands out a mailbox. The newest update, if there is one, is in it already.
+func (m *Monitor) Subscribe(options Options) *Mailbox {
+	box := &Mailbox{ready: make(chan struct{}, 1), lossless: options.Lossless, watch: options.Watch, nudge: m.hurry}
+	box.drop = func(box *Mailbox) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.boxes, box)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.boxes[box] = struct{}{}
+	if m.latest.Snapshot != nil {
+		box.put(Update{Snapshot: m.latest.Snapshot, Alerts: m.latest.Alerts})
+	}
+	if options.Watch {
+		m.hurry()
+	}
+	return box
+}
+
+func (m *Monitor) deliver(u Update) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.latest = u
+	for box := range m.boxes {
+		box.put(u)
+	}
+}
+
+// watched reports whether anybody looks.
+func (m *Monitor) watched() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for box := range m.boxes {
+		if box.watching() {
+			return true
+		}
+	}
+	return false
+}
+
+// logEvents writes a problem once when it appears and once when it goes.
+func (m *Monitor) logEvents(events []Event) {
+	for _, e := range events {
+		switch e.Kind {
+		case EventProblem:
+			m.log.Warn("a section is not readable", "section", e.Evidence.State, "reason", e.Evidence.Cause, "error", e.Evidence.Detail)
+		case EventProblemGone:
+			m.log.Info("a section is readable again", "section", e.Evidence.State)
+		case EventServer:
+			m.log.Info("server changed", "server", e.Evidence.Backend, "state", e.Evidence.State, "cause", e.Evidence.Cause, "error", e.Evidence.Detail)
+		}
+	}
 }

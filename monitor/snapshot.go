@@ -41,6 +41,8 @@ type Snapshot struct {
 	// first, at most three. Absent unless somebody looks (an open menu or
 	// window) or a swap alert has just begun.
 	Consumers []Consumer `json:"consumers,omitempty"`
+	// Held is memory that runners still hold after their model was unloaded.
+	Held []Held `json:"held,omitempty"`
 
 	Problems map[Section]Problem `json:"problems,omitempty"`
 }
@@ -140,6 +142,19 @@ type Resident struct {
 	// Answered is when its server last answered: older than one poll means the
 	// whole row is as of then.
 	Answered *time.Time `json:"answered,omitempty"`
+}
+
+// Held is memory that was not given back: its server no longer lists the model,
+// and ten seconds later at least half of it was still in use.
+type Held struct {
+	Backend string    `json:"backend"`
+	Model   string    `json:"model"`
+	Since   time.Time `json:"since"`
+	// Bytes is the footprint of the process, or the model's size when no process
+	// could be told to hold it; then PID and Process are absent.
+	Bytes   *uint64 `json:"bytes,omitempty"`
+	PID     *int    `json:"pid,omitempty"`
+	Process string  `json:"process,omitzero"`
 }
 
 // Consumer is a memory user grouped by application.

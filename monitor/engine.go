@@ -1,0 +1,157 @@
+package monitor
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/monitor/backend"
+)
+
+// engine is what turns facts into an Update: history, rules and the memory of
+// what models were doing. The tick and the replay run the very same one.
+type engine struct {
+	history   History
+	latch     *latch
+	residents map[string]*residentState
+}
+
+func newEngine() *engine {
+	return &engine{latch: newLatch(rules), residents: map[string]*residentState{}}
+}
+
+// complete takes a new snapshot into the history and fills in what follows from
+// it and those before it. step comes next.
+func (e *engine) complete(s *Snapshot) {
+	derive(e.history.back(0), s)
+	e.judge(s)
+	if s.Headroom == nil {
+		s.Headroom = headroom(s.Memory, s.GPU, s.Residents)
+	}
+	e.history.add(s)
+}
+
+// wantsConsumers reports whether an alert is about to begin whose text names
+// the biggest memory user.
+func (e *engine) wantsConsumers() bool { return e.latch.wants(&e.history) }
+
+// step makes the Update of the newest snapshot. events are those that only the
+// live monitor can know; the rest follows from the snapshots.
+func (e *engine) step(events []Event) Update {
+	s, previous := e.history.back(0), e.history.back(1)
+	all := slices.Concat(interruptions(previous, s), problems(previous, s), servers(previous, s), models(previous, s), events)
+	alerts, changes := e.latch.step(&e.history)
+	return Update{Snapshot: s, Alerts: alerts, Events: append(all, changes...)}
+}
+
+// judge says what every resident model is doing and forgets those that are gone.
+func (e *engine) judge(s *Snapshot) {
+	there := map[string]bool{}
+	for i := range s.Residents {
+		r := &s.Residents[i]
+		key := residentKey(r)
+		there[key] = true
+		e.state(key).judge(r, s.Taken)
+	}
+	for key := range e.residents {
+		if !there[key] {
+			delete(e.residents, key)
+		}
+	}
+}
+
+func (e *engine) state(key string) *residentState {
+	if e.residents[key] == nil {
+		e.residents[key] = &residentState{}
+	}
+	return e.residents[key]
+}
+
+func residentKey(r *Resident) string { return r.Backend + "/" + r.Model }
+
+// interruptions tells of sleep and clock changes between two snapshots.
+func interruptions(previous, s *Snapshot) []Event {
+	if previous == nil {
+		return nil
+	}
+	var events []Event
+	slept, changed := interruption(previous, s)
+	if slept != 0 {
+		events = append(events, Event{Time: s.Taken, Kind: EventSlept, Evidence: Evidence{Seconds: new(slept.Seconds())}})
+	}
+	if changed != 0 {
+		events = append(events, Event{Time: s.Taken, Kind: EventClock, Evidence: Evidence{Seconds: new(changed.Seconds())}})
+	}
+	return events
+}
+
+// problems tells of sections that became absent or came back. The first
+// snapshot's are no news.
+func problems(previous, s *Snapshot) []Event {
+	if previous == nil {
+		return nil
+	}
+	var events []Event
+	for section, p := range s.Problems {
+		if _, was := previous.Problems[section]; !was {
+			events = append(events, Event{Time: s.Taken, Kind: EventProblem, Evidence: Evidence{State: string(section), Cause: p.Reason, Detail: p.Detail}})
+		}
+	}
+	for section := range previous.Problems {
+		if _, is := s.Problems[section]; !is {
+			events = append(events, Event{Time: s.Taken, Kind: EventProblemGone, Evidence: Evidence{State: string(section)}})
+		}
+	}
+	slices.SortFunc(events, func(a, b Event) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Evidence.State, b.Evidence.State))
+	})
+	return events
+}
+
+// servers tells of servers whose state changed.
+func servers(previous, s *Snapshot) []Event {
+	if previous == nil {
+		return nil
+	}
+	var events []Event
+	for _, b := range s.Backends {
+		was := find(previous.Backends, func(p *backend.Status) bool { return p.Name == b.Name })
+		if was != nil && was.State != b.State {
+			events = append(events, Event{Time: s.Taken, Kind: EventServer, Evidence: Evidence{
+				Backend: b.Name, Address: b.Address, State: string(b.State), Cause: b.Cause, Detail: b.Detail}})
+		}
+	}
+	return events
+}
+
+// models tells of models that came and went.
+func models(previous, s *Snapshot) []Event {
+	if previous == nil {
+		return nil
+	}
+	return append(appeared(EventModelLoaded, s.Residents, previous.Residents, s.Taken),
+		appeared(EventModelGone, previous.Residents, s.Residents, s.Taken)...)
+}
+
+// appeared makes an event of each model in one list that is not in the other.
+func appeared(kind EventKind, in, notIn []Resident, at time.Time) []Event {
+	var events []Event
+	for _, r := range in {
+		if r.Cloud || find(notIn, func(o *Resident) bool { return residentKey(o) == residentKey(&r) }) != nil {
+			continue
+		}
+		events = append(events, Event{Time: at, Kind: kind, Evidence: Evidence{Backend: r.Backend, Model: r.Model, Bytes: r.Size}})
+	}
+	return events
+}
+
+// find returns the first element that matches, nil when none does.
+func find[T any](list []T, match func(*T) bool) *T {
+	for i := range list {
+		if match(&list[i]) {
+			return &list[i]
+		}
+	}
+	return nil
+}

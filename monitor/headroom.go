@@ -1,0 +1,64 @@
+package monitor
+
+import "plimsoll/metal"
+
+const gib = 1 << 30
+
+// Reserve is the memory kept for the system and other programs: an eighth of
+// RAM, at least 4 GiB and at most 16. People who run models leave 6 to 8 GB on
+// small Macs and 12 to 16 GB on large ones; no official figure exists.
+func Reserve(ram uint64) uint64 {
+	return min(max(ram/8, 4*gib), 16*gib)
+}
+
+// headroom is the one place that says what the next model may take. It returns
+// nil when no limit is known.
+func headroom(memory *metal.Memory, gpu *metal.GPU, residents []Resident) *Headroom {
+	var h Headroom
+	if gpu != nil && gpu.WorkingSet != nil && gpu.InUse != nil {
+		h.GPU = new(less(*gpu.WorkingSet, *gpu.InUse))
+	}
+	if memory != nil {
+		h.Reclaimable = memory.Available
+		if memory.Total != nil {
+			h.Reserve = new(Reserve(*memory.Total))
+			h.RAM = new(less(less(*memory.Total, *h.Reserve), held(residents)))
+		}
+	}
+	for _, limit := range []struct {
+		binding Binding
+		bytes   *uint64
+	}{{BindingGPU, h.GPU}, {BindingReclaimable, h.Reclaimable}, {BindingRAM, h.RAM}} {
+		if limit.bytes != nil && (h.Binding == "" || *limit.bytes < h.Bytes) {
+			h.Bytes, h.Binding = *limit.bytes, limit.binding
+		}
+	}
+	if h.Binding == "" {
+		return nil
+	}
+	return &h
+}
+
+// held is the memory of all resident models: measured where it was, else as
+// their servers say.
+func held(residents []Resident) uint64 {
+	var sum uint64
+	for _, r := range residents {
+		switch {
+		case r.Cloud:
+		case r.Footprint != nil:
+			sum += *r.Footprint
+		case r.Size != nil:
+			sum += *r.Size
+		}
+	}
+	return sum
+}
+
+// less is a − b, never below zero.
+func less(a, b uint64) uint64 {
+	if b > a {
+		return 0
+	}
+	return a - b
+}
