@@ -1,0 +1,213 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// windowTags is the one flag set of build/lib.sh for all that contains Fyne on Linux.
+const windowTags = "gles,x11"
+
+// Environments of builds. The tests of the window run without cgo and without
+// X: Fyne's own tag "ci" puts its test driver in the place of the real one. No
+// package of ours looks at that tag, so the other packages are the same with it.
+var (
+	noCgo = []string{"CGO_ENABLED=0"}
+	ci    = "-tags=ci"
+)
+
+// table lists the checks, those that take longest first: the lanes stay full.
+var table = []check{
+	{
+		name:  "ollama",
+		what:  "a real model server is there, built from its module when it is not",
+		needs: []string{"ollama"}, limit: 25 * time.Minute,
+		run: func(j *job) error { return j.do(nil, []string{"go", "run", "./build/ollama"}) },
+	},
+	{
+		name: "programs", what: "both programs build, the window with cgo", limit: 20 * time.Minute,
+		run: func(j *job) error {
+			return j.do(nil,
+				[]string{"env", "CGO_ENABLED=0", "go", "build", "-o", "bin/plimsoll", "./app"},
+				[]string{"env", "CGO_ENABLED=1", "go", "build", "-tags", windowTags, "-o", "bin/plimsoll-window", "./app/window"})
+		},
+	},
+	{
+		name: "format", what: "gofmt has nothing to change",
+		run: func(j *job) error {
+			files, err := j.output(nil, "gofmt", "-l", "app", "assets", "build", "metal", "monitor", "plimsoll.go", "plimsoll_test.go", "imports_test.go")
+			if err == nil && files != "" {
+				err = fmt.Errorf("gofmt would change:\n%s", files)
+			}
+			return err
+		},
+	},
+	{
+		name: "scripts", what: "shellcheck of every script", needs: []string{"checks"},
+		run: func(j *job) error {
+			scripts, err := shellScripts(".")
+			if err != nil {
+				return err
+			}
+			return j.do(nil, append([]string{"shellcheck", "-x", "-P", "."}, scripts...))
+		},
+	},
+	{
+		name: "modules", what: "go.mod is tidy and no module differs from go.sum",
+		run: func(j *job) error {
+			return j.do(nil, []string{"go", "mod", "tidy", "-diff"}, []string{"go", "mod", "verify"})
+		},
+	},
+	{
+		name: "vet", what: "go vet for Linux, with and without a tray, and of the window", after: []string{"programs"},
+		run: func(j *job) error {
+			return j.do(noCgo,
+				[]string{"go", "vet", ci, "./..."},
+				[]string{"go", "vet", "-tags=headless", "./app", "./app/tray"},
+				[]string{"env", "CGO_ENABLED=1", "go", "vet", "-tags=" + windowTags, "./app/window/..."})
+		},
+	},
+	{
+		name: "race", what: "every test but the window's under the race detector", limit: 15 * time.Minute,
+		needs: []string{"checks"},
+		run: func(j *job) error {
+			packages, err := withoutWindow(j)
+			if err != nil {
+				return err
+			}
+			return j.do([]string{"CGO_ENABLED=1"}, append([]string{"go", "test", "-race"}, packages...))
+		},
+	},
+	{
+		name: "tests", what: "every test, the real model server included", after: []string{"ollama"}, limit: 15 * time.Minute,
+		needs: []string{"checks"},
+		run: func(j *job) error {
+			return j.do(append(noCgo, "PLIMSOLL_REQUIRE_OLLAMA=1"), []string{"go", "test", ci, "./..."})
+		},
+	},
+	{
+		name: "darwin-vet", what: "go vet for macOS, arm64 and amd64, of all but tray and window",
+		run: func(j *job) error {
+			packages, err := withoutWindow(j)
+			if err != nil {
+				return err
+			}
+			vet := append([]string{"go", "vet", "-tags=headless"}, packages...)
+			return errors.Join(
+				j.do(append(noCgo, "GOOS=darwin", "GOARCH=arm64"), vet),
+				j.do(append(noCgo, "GOOS=darwin", "GOARCH=amd64"), vet))
+		},
+	},
+	{
+		name: "darwin-types", what: "both programs type-check for macOS, Fyne and tray included",
+		run: func(j *job) error { return j.do(nil, []string{"go", "run", "./build/darwincheck"}) },
+	},
+	{
+		name: "cross", what: "the agent without a tray links for macOS and Linux, arm64 and amd64",
+		run: func(j *job) error {
+			for _, system := range []string{"darwin", "linux"} {
+				for _, arch := range []string{"arm64", "amd64"} {
+					err := j.do(append(noCgo, "GOOS="+system, "GOARCH="+arch),
+						[]string{"go", "build", "-tags=headless", "-o", fmt.Sprintf("bin/headless/plimsoll-%s-%s", system, arch), "./app"})
+					if err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		},
+	},
+	{
+		name: "staticcheck", what: "staticcheck for Linux and macOS", after: []string{"programs"},
+		run: func(j *job) error {
+			packages, err := withoutWindow(j)
+			if err != nil {
+				return err
+			}
+			return errors.Join(tools(j),
+				j.do(nil, []string{"bin/tools/staticcheck", "-tags=" + windowTags, "./..."}),
+				j.do(append(noCgo, "GOOS=darwin", "GOARCH=arm64"), append([]string{"bin/tools/staticcheck", "-tags=headless"}, packages...)))
+		},
+	},
+	{
+		name: "workflow", what: "actionlint of the GitHub workflow",
+		run: func(j *job) error { return errors.Join(tools(j), j.do(nil, []string{"bin/tools/actionlint"})) },
+	},
+	{
+		name: "desktop", what: "the demo on a desktop of its own: window, tray menu and notification are there to be photographed",
+		needs: []string{"display"}, after: []string{"programs"}, only: "linux",
+		run: func(j *job) error {
+			return j.do(nil, []string{"go", "run", "./build/desktop", "--pictures", "bin/checks/pictures"})
+		},
+	},
+	{
+		name: "idle", what: "what the agent costs when nothing happens, over a minute", long: true, only: "linux",
+		after: []string{"programs"}, needs: []string{"checks"},
+		run: func(j *job) error { return j.do(nil, []string{"build/bench", "idle"}) },
+	},
+	{
+		name: "old-ollama", what: "the oldest model server that is supported, v0.6.5, for real", long: true,
+		needs: []string{"ollama"}, after: []string{"ollama"}, limit: 25 * time.Minute,
+		run: func(j *job) error {
+			return errors.Join(
+				j.do(nil, []string{"go", "run", "./build/ollama", "v0.6.5"}),
+				j.do(append(noCgo, "PLIMSOLL_REQUIRE_OLLAMA=1", "PLIMSOLL_OLLAMA_VERSION=v0.6.5"), []string{"go", "test", "-count=1", "./monitor/backend"}))
+		},
+	},
+	{
+		name: "fuzz", what: "every fuzz target for a minute", long: true, limit: 2 * time.Hour,
+		run: func(j *job) error { return j.do(nil, []string{"build/fuzz", "60s"}) },
+	},
+}
+
+// withoutWindow lists the packages that contain no Fyne.
+func withoutWindow(j *job) ([]string, error) {
+	text, err := j.output(noCgo, "go", "list", ci, "./...")
+	packages := slices.DeleteFunc(strings.Fields(text), func(p string) bool {
+		return p == "plimsoll/app/window" || strings.HasPrefix(p, "plimsoll/app/window/")
+	})
+	return packages, err
+}
+
+// tools builds the programs of build/tools, which takes a moment when they are there.
+func tools(j *job) error {
+	bin, err := filepath.Abs("bin/tools")
+	if err != nil {
+		return err
+	}
+	return j.do([]string{"GOBIN=" + bin}, []string{"go", "-C", "build/tools", "install", "tool"})
+}
+
+// shellScripts finds the scripts of the project by their first line.
+func shellScripts(root string) ([]string, error) {
+	var found []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{".git", "bin", "testdata", "demo-pictures"}, d.Name()):
+			return filepath.SkipDir
+		case !d.Type().IsRegular():
+			return nil
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		start := make([]byte, 32)
+		n, _ := file.Read(start)
+		line, _, _ := strings.Cut(string(start[:n]), "\n")
+		if strings.HasSuffix(path, ".sh") || strings.HasPrefix(line, "#!") && strings.HasSuffix(line, "sh") {
+			found = append(found, path)
+		}
+		return nil
+	})
+	return found, err
+}
