@@ -42,6 +42,8 @@ const (
 	// above normal.
 	swapGrowth   = 256e6
 	growthWindow = time.Minute
+	// trafficWindow is how far back traffic still counts as now for a full swap.
+	trafficWindow = 10 * time.Second
 	// swapFull is the used share of swap space that is nearly full. Swap that
 	// is merely used says little: kernels free it lazily.
 	swapFull = 0.95
@@ -90,8 +92,9 @@ func swapping(h *History) []finding {
 
 // swapNearlyFull finds the trap that pressure does not show: swapped pages count
 // as available, so the level is normal while the machine is dying. A full swap
-// of an idle machine is not it: there must be traffic, pressure, or, where
-// traffic cannot be seen, more in use than half of RAM.
+// of an idle machine is not it, nor a small one that macOS is about to extend by
+// another file: there must be pressure, or traffic with an eighth of RAM in
+// use, or, where traffic cannot be seen, half of RAM.
 func swapNearlyFull(h *History) []finding {
 	now := h.back(0)
 	s := now.Swap
@@ -103,19 +106,19 @@ func swapNearlyFull(h *History) []finding {
 		most = *now.Memory.Total / 2
 	}
 	unseen := s.InRate == nil && s.OutRate == nil
-	if !aboveNormal(now) && !moving(h) && !(unseen && *s.Used >= most) {
+	if !aboveNormal(now) && !(moving(h) && *s.Used >= most/4) && !(unseen && *s.Used >= most) {
 		return nil
 	}
 	e := Evidence{SwapUsed: s.Used, SwapTotal: s.Total, Pressure: string(pressure(now)), SwapInRate: s.InRate, SwapOutRate: s.OutRate}
 	return []finding{{severity: SeverityCritical, evidence: blame(h, e), action: relief(now)}}
 }
 
-// moving reports swap traffic in either direction within the last minute.
+// moving reports swap traffic in either direction within the last moments.
 func moving(h *History) bool {
 	now := h.back(0)
 	for n := 0; ; n++ {
 		s := h.back(n)
-		if s == nil || elapsed(s, now) > growthWindow {
+		if s == nil || elapsed(s, now) > trafficWindow {
 			return false
 		}
 		for _, rate := range []*float64{inRate(s), outRate(s)} {
