@@ -53,7 +53,9 @@ type View struct {
 	Bar     Bar
 	Servers []Server
 	Models  []Model
-	Alerts  []Alert
+	// UnloadAll is there while two models or more could be unloaded.
+	UnloadAll *Action
+	Alerts    []Alert
 	// Recent are the last events worth a line, newest first.
 	Recent []Row
 	// Stale says that no update came for a while, "" otherwise.
