@@ -1,0 +1,56 @@
+// Command benchmark measures what Plimsoll itself costs.
+//
+//	build/bench           lists the measurements
+//	build/bench idle      the agent with a tray, when nothing happens
+//
+// Each prints its numbers beside their bounds; the status is 1 when one is over.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// measurements are what can be measured.
+var measurements = []struct {
+	name, what string
+	run        func(context.Context) (report, error)
+}{
+	{"idle", "the agent with a tray, no window and no model, from second 10 to 70: processor, memory, child processes", idle},
+}
+
+func main() {
+	if len(os.Args) != 2 {
+		list()
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	for _, m := range measurements {
+		if m.name != os.Args[1] {
+			continue
+		}
+		result, err := m.run(ctx)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", m.name, err)
+		} else {
+			result.print(os.Stdout)
+		}
+		if err != nil || !result.good() {
+			stop()
+			os.Exit(1)
+		}
+		return
+	}
+	list()
+	os.Exit(2)
+}
+
+func list() {
+	for _, m := range measurements {
+		fmt.Printf("build/bench %-8s %s\n", m.name, m.what)
+	}
+}
