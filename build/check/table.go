@@ -137,13 +137,13 @@ var table = []check{
 	},
 	{
 		name: "workflow", what: "actionlint of the GitHub workflow",
-		run: func(j *job) error { return errors.Join(tools(j), j.do(nil, []string{"bin/tools/actionlint"})) },
+		run: func(j *job) error { return errors.Join(tools(j), j.do(nil, []string{"bin/tools/actionlint", ".github/workflows/ci.yml"})) },
 	},
 	{
 		name: "desktop", what: "the demo on a desktop of its own: window, tray menu and notification are there to be photographed",
 		needs: []string{"display"}, after: []string{"programs"}, only: "linux",
 		run: func(j *job) error {
-			return j.do(nil, []string{"go", "run", "./build/desktop", "--pictures", "bin/checks/pictures"})
+			return j.do(nil, []string{"go", "run", "./build/desktop", "--pictures", "bin/checks/pictures", "--lang", "en,zh"})
 		},
 	},
 	{

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"plimsoll/monitor"
+	"plimsoll/monitor/api"
+)
+
+// demo is one run of the demo on the desktop.
+type demo struct {
+	*session
+	language string // "" is the person's
+	options  []string
+	folder   string // of the pictures
+	suffix   string // of their names
+	log      bytes.Buffer
+	agent    *exec.Cmd
+	socket   string
+}
+
+// scenePatience is how long the simulated life may take to become worth a picture.
+const scenePatience = 20 * time.Second
+
+// show brings a desktop up for the demo and ends both.
+func (d *demo) show(ctx context.Context) (err error) {
+	if d.session, err = start(ctx); err != nil {
+		return err
+	}
+	defer d.session.end()
+	return d.run(ctx)
+}
+
+// run starts the demo, takes its pictures, prints its terminal view and ends it.
+func (d *demo) run(ctx context.Context) error {
+	d.socket = filepath.Join(d.session.folder, "run", "demo.sock")
+	argv := append([]string{"bin/plimsoll", "--socket", d.socket}, d.languageOption()...)
+	argv = append(argv, "demo", "--for", "5m", "--speed", "10")
+	d.agent = exec.Command(argv[0], append(argv[1:], d.options...)...)
+	d.agent.Env = d.session.env
+	d.agent.Stdout, d.agent.Stderr = &d.log, &d.log
+	d.agent.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := d.agent.Start(); err != nil {
+		return fmt.Errorf("starting the demo: %w", err)
+	}
+	defer stop(d.agent)
+
+	if err := d.awaitItem(ctx); err != nil {
+		return err
+	}
+	client := api.Dial(d.socket)
+	scene, err := d.awaitScene(ctx, client)
+	if err != nil {
+		return err
+	}
+	if scene != "" {
+		fmt.Fprintln(os.Stderr, scene)
+	}
+	if err := client.OpenWindow(ctx, ""); err != nil {
+		return fmt.Errorf("opening the window: %w", err)
+	}
+	window, err := d.awaitWindow(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.save("window", window); err != nil {
+		return err
+	}
+	menu, err := d.openMenu(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.save("menu", menu); err != nil {
+		return err
+	}
+	whole, err := d.screen(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.save("desktop", whole); err != nil {
+		return err
+	}
+	return d.terminal(ctx)
+}
+
+func (d *demo) languageOption() []string {
+	if d.language == "" {
+		return nil
+	}
+	return []string{"--lang", d.language}
+}
+
+// tail is the end of what the demo printed, for errors.
+func (d *demo) tail() string {
+	lines := strings.Split(strings.TrimSpace(d.log.String()), "\n")
+	return strings.Join(lines[max(0, len(lines)-15):], "\n")
+}
+
+// awaitItem waits for the tray icon to be registered.
+func (d *demo) awaitItem(ctx context.Context) error {
+	watcher := d.bus.Object("org.kde.StatusNotifierWatcher", "/StatusNotifierWatcher")
+	return await(ctx, "the tray icon", 20*time.Second, func() error {
+		value, err := watcher.GetProperty("org.kde.StatusNotifierWatcher.RegisteredStatusNotifierItems")
+		if err != nil {
+			return err
+		}
+		if items, _ := value.Value().([]string); len(items) == 0 {
+			return errors.New("no item is registered")
+		}
+		return nil
+	})
+}
+
+// awaitScene waits until two models are resident and an alert stands: then there
+// is something to see. When it does not come it says so, which is no error.
+func (d *demo) awaitScene(ctx context.Context, client *api.Client) (string, error) {
+	err := await(ctx, "the agent", 10*time.Second, func() error {
+		_, err := client.Health(ctx)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	watch, cancel := context.WithTimeout(ctx, scenePatience)
+	defer cancel()
+	found := errors.New("found")
+	err = client.Watch(watch, monitor.Options{}, func(u monitor.Update) error {
+		if u.Snapshot != nil && len(u.Snapshot.Residents) >= 2 && len(u.Alerts) > 0 {
+			return found
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, found):
+		return "", nil
+	case watch.Err() != nil && ctx.Err() == nil:
+		return "The pictures show what there is: no alert came up in time.", nil
+	}
+	return "", err
+}
+
+// terminal prints the agent's own view of the same moment, and keeps it.
+func (d *demo) terminal(ctx context.Context) error {
+	argv := append([]string{"bin/plimsoll", "--socket", d.socket}, d.languageOption()...)
+	out, err := d.command(ctx, append(argv, "status")...).Output()
+	if err != nil {
+		return fmt.Errorf("asking for the status: %w", err)
+	}
+	os.Stdout.Write(out)
+	fmt.Println()
+	path := filepath.Join(d.folder, "status"+d.suffix+".txt")
+	if err := os.WriteFile(path, out, 0o644); err != nil {
+		return fmt.Errorf("keeping the status: %w", err)
+	}
+	fmt.Println(path)
+	return nil
+}
+
+// save writes a picture and says where.
+func (d *demo) save(name string, picture image.Image) error {
+	path := filepath.Join(d.folder, name+d.suffix+".png")
+	if err := write(path, picture); err != nil {
+		return err
+	}
+	fmt.Println(path)
+	return nil
+}
