@@ -14,13 +14,8 @@ import (
 // windowTags is the one flag set of build/lib.sh for all that contains Fyne on Linux.
 const windowTags = "gles,x11"
 
-// Environments of builds. The tests of the window run without cgo and without
-// X: Fyne's own tag "ci" puts its test driver in the place of the real one. No
-// package of ours looks at that tag, so the other packages are the same with it.
-var (
-	noCgo = []string{"CGO_ENABLED=0"}
-	ci    = "-tags=ci"
-)
+// noCgo is the environment of most builds: nothing but the real window needs cgo.
+var noCgo = []string{"CGO_ENABLED=0"}
 
 // table lists the checks, those that take longest first: the lanes stay full.
 var table = []check{
@@ -68,7 +63,7 @@ var table = []check{
 		name: "vet", what: "go vet for Linux, with and without a tray, and of the window", after: []string{"programs"},
 		run: func(j *job) error {
 			return j.do(noCgo,
-				[]string{"go", "vet", ci, "./..."},
+				[]string{"go", "vet", "./..."},
 				[]string{"go", "vet", "-tags=headless", "./app", "./app/tray"},
 				[]string{"env", "CGO_ENABLED=1", "go", "vet", "-tags=" + windowTags, "./app/window/..."})
 		},
@@ -88,7 +83,7 @@ var table = []check{
 		name: "tests", what: "every test, the real model server included", after: []string{"ollama"}, limit: 15 * time.Minute,
 		needs: []string{"checks"},
 		run: func(j *job) error {
-			return j.do(append(noCgo, "PLIMSOLL_REQUIRE_OLLAMA=1"), []string{"go", "test", ci, "./..."})
+			return j.do(append(noCgo, "PLIMSOLL_REQUIRE_OLLAMA=1"), []string{"go", "test", "./..."})
 		},
 	},
 	{
@@ -137,7 +132,9 @@ var table = []check{
 	},
 	{
 		name: "workflow", what: "actionlint of the GitHub workflow",
-		run: func(j *job) error { return errors.Join(tools(j), j.do(nil, []string{"bin/tools/actionlint", ".github/workflows/ci.yml"})) },
+		run: func(j *job) error {
+			return errors.Join(tools(j), j.do(nil, []string{"bin/tools/actionlint", ".github/workflows/ci.yml"}))
+		},
 	},
 	{
 		name: "desktop", what: "the demo on a desktop of its own: window, tray menu and notification are there to be photographed",
@@ -156,8 +153,8 @@ var table = []check{
 		needs: []string{"ollama"}, after: []string{"ollama"}, limit: 25 * time.Minute,
 		run: func(j *job) error {
 			return errors.Join(
-				j.do(nil, []string{"go", "run", "./build/ollama", "v0.6.5"}),
-				j.do(append(noCgo, "PLIMSOLL_REQUIRE_OLLAMA=1", "PLIMSOLL_OLLAMA_VERSION=v0.6.5"), []string{"go", "test", "-count=1", "./monitor/backend"}))
+				j.do(nil, []string{"go", "run", "./build/ollama", "--version", "v0.6.5"}),
+				j.do(append(noCgo, "PLIMSOLL_REQUIRE_OLLAMA=1", "PLIMSOLL_OLLAMA_ALL=1"), []string{"go", "test", "./monitor/backend", "./build/ollama/server"}))
 		},
 	},
 	{
@@ -168,7 +165,7 @@ var table = []check{
 
 // withoutWindow lists the packages that contain no Fyne.
 func withoutWindow(j *job) ([]string, error) {
-	text, err := j.output(noCgo, "go", "list", ci, "./...")
+	text, err := j.output(noCgo, "go", "list", "./...")
 	packages := slices.DeleteFunc(strings.Fields(text), func(p string) bool {
 		return p == "plimsoll/app/window" || strings.HasPrefix(p, "plimsoll/app/window/")
 	})
