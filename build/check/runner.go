@@ -192,11 +192,11 @@ func (j *job) do(env []string, commands ...[]string) error {
 	return nil
 }
 
-// output runs a command and returns what it printed.
+// output runs a command and returns exactly what it printed.
 func (j *job) output(env []string, argv ...string) (string, error) {
 	var text bytes.Buffer
 	err := j.command(env, argv, &text)
-	return strings.TrimSpace(text.String()), err
+	return text.String(), err
 }
 
 func (j *job) command(env, argv []string, out io.Writer) error {
