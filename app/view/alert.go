@@ -57,18 +57,12 @@ func (r *Renderer) args(e monitor.Evidence, since, now time.Time) Args {
 	}
 	args := Args{
 		"Server": server, "Address": clean(e.Address), "State": state, "Next": next,
-		"Model": clean(e.Model), "Process": clean(e.Process), "PID": "", "Detail": clean(e.Detail),
+		"Model": clean(e.Model), "Process": clean(e.Process), "PID": positive(e.PID), "Detail": clean(e.Detail),
 		"Consumer": clean(e.Consumer), "IsModel": e.ConsumerIsModel, "ConsumerSize": optional(e.ConsumerBytes),
 		"SwapUsed": optional(e.SwapUsed), "SwapTotal": optional(e.SwapTotal), "Percent": "",
 		"OutRate": rate(e.SwapOutRate), "InRate": rate(e.SwapInRate), "Growth": optional(e.SwapGrowth),
 		"Pressure": r.pressureWord(metal.Pressure(e.Pressure)), "Size": optional(e.Bytes), "Freed": optional(e.Freed),
-		"For": r.lasting(e, since, now), "Number": "",
-	}
-	if e.PID != nil {
-		args["PID"] = fmt.Sprint(*e.PID)
-	}
-	if e.Count != nil {
-		args["Number"] = fmt.Sprint(*e.Count)
+		"For": r.lasting(e, since, now), "Number": positive(e.Count),
 	}
 	if e.SwapUsed != nil && e.SwapTotal != nil && *e.SwapTotal > 0 {
 		args["Percent"] = fmt.Sprintf("%.1f %%", 100*share(*e.SwapUsed, *e.SwapTotal))
@@ -99,9 +93,5 @@ func (r *Renderer) action(c *monitor.Command) *Action {
 	if !r.has(id) {
 		return nil
 	}
-	pid := ""
-	if c.PID != nil {
-		pid = fmt.Sprint(*c.PID)
-	}
-	return &Action{Label: r.Text(id, Args{"Model": clean(c.Model), "PID": pid}), Command: *c, Enabled: true}
+	return &Action{Label: r.Text(id, Args{"Model": clean(c.Model), "PID": positive(c.PID)}), Command: *c, Enabled: true}
 }

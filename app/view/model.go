@@ -188,10 +188,6 @@ func (sc *scene) modelDetail(m *monitor.Resident, old string) string {
 	if m.Expires != nil && !sc.pinned(m) {
 		expires = sc.fact("view.fact.expires", m.Expires.In(sc.now.Location()).Format("15:04:05"))
 	}
-	process := ""
-	if m.RunnerPID != nil {
-		process = fmt.Sprint(*m.RunnerPID)
-	}
 	pinned := ""
 	if sc.pinned(m) {
 		pinned = sc.Text("view.model.pinned")
@@ -205,7 +201,7 @@ func (sc *scene) modelDetail(m *monitor.Resident, old string) string {
 		sc.fact("view.fact.quantization", clean(m.Quantization)),
 		sc.fact("view.fact.family", clean(m.Family)),
 		sc.fact("view.fact.capabilities", joined(", ", capabilities)),
-		sc.fact("view.fact.pid", process),
+		sc.fact("view.fact.pid", positive(m.RunnerPID)),
 		expires, pinned, old)
 }
 

@@ -96,6 +96,14 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.0f %%", n)
 }
 
+// positive is a count or a process number, "" when it is absent or cannot be one.
+func positive(n *int) string {
+	if n == nil || *n <= 0 {
+		return ""
+	}
+	return strconv.Itoa(*n)
+}
+
 // share is part ÷ whole within 0 to 1, −1 when there is no whole.
 func share(part, whole uint64) float64 {
 	if whole == 0 {
@@ -156,11 +164,11 @@ func cleanTo(s string, most int) string {
 	var b strings.Builder
 	count, space := 0, false
 	for _, c := range s {
-		if unicode.IsSpace(c) || unicode.IsControl(c) {
+		if unicode.IsSpace(c) {
 			space = b.Len() > 0
 			continue
 		}
-		if unicode.Is(unicode.Cf, c) || c == unicode.ReplacementChar {
+		if unicode.IsControl(c) || unicode.Is(unicode.Cf, c) || c == unicode.ReplacementChar {
 			continue
 		}
 		if count >= most {

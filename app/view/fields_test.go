@@ -1,0 +1,130 @@
+package view
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/monitor"
+)
+
+func TestEveryFieldHasAMeaning(t *testing.T) {
+	for _, language := range []string{"en", "zh"} {
+		r, left := In(language), map[string]bool{}
+		for id := range messages().ids {
+			if strings.HasPrefix(id, "field.") && !strings.HasPrefix(id, "field.unit.") {
+				left[id] = true
+			}
+		}
+		units := map[string]bool{}
+		for _, f := range r.Fields() {
+			id := fieldID(f.Name)
+			if f.Meaning == id || f.Meaning == "" {
+				t.Errorf("%s: no message %s", language, id)
+			}
+			if strings.HasPrefix(f.Unit, "field.") || f.Unit == "" {
+				t.Errorf("%s: %s has no unit: %q", language, f.Name, f.Unit)
+			}
+			delete(left, id)
+			units[f.Unit] = true
+		}
+		for id := range left {
+			t.Errorf("%s: message %s is about no field", language, id)
+		}
+		if len(units) < 10 {
+			t.Errorf("%s: only %d units", language, len(units))
+		}
+	}
+}
+
+func TestUnitsFollowTheNames(t *testing.T) {
+	want := map[string]string{
+		"taken": "RFC 3339 time", "simulated": "true/false", "swap.used_bytes": "bytes", "swap.swap_out_bytes_per_second": "bytes/s",
+		"headroom.bytes": "bytes", "residents[].context_tokens": "tokens", "gpu.temperature_celsius": "°C", "gpu.utilisation_ratio": "ratio 0–1",
+		"gpu.clock_mhz": "MHz", "gpu.power_watts": "W", "interval_seconds": "s", "consumers[].processes": "count", "residents[].model": "text",
+		"residents[].capabilities[]": "text", "problems.*.reason": "text", "machine.core_levels[].cores": "count",
+	}
+	for _, f := range In("en").Fields() {
+		if unit, ok := want[f.Name]; ok {
+			if f.Unit != unit {
+				t.Errorf("%s is in %q, want %q", f.Name, f.Unit, unit)
+			}
+			delete(want, f.Name)
+		}
+	}
+	for name := range want {
+		t.Errorf("%s is not listed", name)
+	}
+}
+
+// plain are the numbers, times and texts of a Snapshot that are never absent
+// while their section is there.
+var plain = map[string]string{
+	"taken":                       "a snapshot has a moment",
+	"machine.core_levels[].name":  "a level is its name and count",
+	"machine.core_levels[].cores": "a level is its name and count",
+	"headroom.bytes":              "there is no section without it",
+	"headroom.binding":            "there is no section without it",
+	"backends[].name":             "identity",
+	"backends[].kind":             "identity",
+	"backends[].address":          "identity",
+	"backends[].state":            "always known: at worst not running",
+	"residents[].backend":         "identity",
+	"residents[].model":           "identity",
+	"consumers[].name":            "identity",
+	"consumers[].footprint_bytes": "what cannot be measured is no consumer",
+	"consumers[].processes":       "an application has at least one",
+	"held[].backend":              "identity",
+	"held[].model":                "identity",
+	"held[].since":                "it was found at some moment",
+	"problems.*.reason":           "a problem is its reason",
+}
+
+// TestAbsentIsNeverZero: what can be absent is a pointer, or "" or false left
+// out, so that no reader takes a missing number for 0.
+func TestAbsentIsNeverZero(t *testing.T) {
+	seen := map[string]bool{}
+	walk(reflect.TypeFor[monitor.Snapshot](), "", func(name string, leaf reflect.StructField) {
+		_, options, _ := strings.Cut(leaf.Tag.Get("json"), ",")
+		omitted := options == "omitempty" || options == "omitzero"
+		if plain[name] != "" {
+			seen[name] = true
+			if leaf.Type.Kind() == reflect.Pointer || omitted {
+				t.Errorf("%s is listed as never absent but can be", name)
+			}
+			return
+		}
+		if !omitted {
+			t.Errorf("%s is written when it is absent: it needs omitempty or omitzero", name)
+		}
+		switch leaf.Type.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map, reflect.String, reflect.Bool:
+		default:
+			t.Errorf("%s is a %s: absent would be zero", name, leaf.Type)
+		}
+		if leaf.Type == reflect.TypeFor[time.Time]() {
+			t.Errorf("%s is a time that cannot be absent", name)
+		}
+	})
+	for name := range plain {
+		if !seen[name] {
+			t.Errorf("%s is listed as never absent and does not exist", name)
+		}
+	}
+}
+
+// TestSectionsAreLeftOut: a section, a list and a map that is not there is not
+// written either.
+func TestSectionsAreLeftOut(t *testing.T) {
+	s := reflect.TypeFor[monitor.Snapshot]()
+	for i := range s.NumField() {
+		f := s.Field(i)
+		switch f.Type.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			if !strings.HasSuffix(f.Tag.Get("json"), ",omitempty") {
+				t.Errorf("section %s is written when it is absent", f.Name)
+			}
+		}
+	}
+}
