@@ -113,7 +113,7 @@ func TestScenesHoldTheProperties(t *testing.T) {
 func TestRenderIsTotal(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	full := []monitor.Update{example(), linux(), models(), servers(), alerts(), events()}
-	for n := range 1500 {
+	for n := range 600 {
 		u := full[n%len(full)]
 		data, err := json.Marshal(u)
 		if err != nil {
