@@ -8,6 +8,13 @@ import (
 	"time"
 )
 
+// What a monitor wants of a clock.
+var _ interface {
+	Now() time.Time
+	Awake() time.Duration
+	After(time.Duration) <-chan time.Time
+} = (*Clock)(nil)
+
 func TestClockRunsAtItsSpeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewClock(noon, 10)

@@ -30,6 +30,7 @@ const (
 	lazyRate        = 0.02 * gb          // swapped memory touched now and then, bytes per second
 	stickySwap      = 0.25 * gb          // swapped memory that nobody touches again
 	swapFile        = gib                // macOS grows swap by whole files
+	swapPatience    = 10                 // s until it does
 	swapSpare       = 3 * (swapFile / 4) // it keeps this much of them unused
 	swapExcess      = 5 * (swapFile / 2) // and drops a file when more than this is unused
 )
@@ -48,6 +49,7 @@ type memory struct {
 	cached  float64
 
 	files   float64 // swap files
+	unused  float64 // s for which one too many has been there
 	in, out float64 // since start
 	inNow   float64 // over the last step
 	outNow  float64
@@ -229,11 +231,16 @@ func (m *memory) filesFor() float64 {
 	return math.Ceil((m.swapUsed()+swapSpare)/swapFile) * swapFile
 }
 
-// growSwap adds files at once and drops one at a time.
+// growSwap adds files at once and drops them slowly.
 func (m *memory) growSwap(dt float64) {
 	m.files = max(m.files, m.filesFor())
-	if m.files-m.swapUsed() > swapExcess {
+	if m.files-m.swapUsed() <= swapExcess {
+		m.unused = 0
+		return
+	}
+	if m.unused += dt; m.unused >= swapPatience {
 		m.files -= swapFile
+		m.unused = 0
 	}
 }
 

@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"plimsoll/metal"
+)
+
+// TestDeterministic: the course depends on seed and commands, not on who looks.
+func TestDeterministic(t *testing.T) {
+	course := func(seed uint64, look time.Duration) Truth {
+		m, clock := still(t, Config{Seed: seed, Auto: true})
+		for t := time.Duration(0); t < 30*time.Minute; t += look {
+			clock.Advance(look)
+			m.Memory()
+		}
+		truth := m.Truth()
+		return truth
+	}
+	a, b, c := course(1, time.Second), course(1, 30*time.Minute), course(2, time.Second)
+	if !reflect.DeepEqual(a, b) {
+		t.Errorf("looking changed the course:\n%+v\n%+v", a, b)
+	}
+	if reflect.DeepEqual(a, c) {
+		t.Error("another seed, the same course")
+	}
+}
+
+// TestLifeShowsTrouble: what a demo must show within its first seconds.
+func TestLifeShowsTrouble(t *testing.T) {
+	for seed := range uint64(20) {
+		m, clock := still(t, Config{Seed: seed, Auto: true})
+		clock.Advance(2900 * time.Millisecond)
+		if truth := m.Truth(); len(truth.Models) != 1 || len(truth.Requests) != 1 || truth.Swapping {
+			t.Fatalf("seed %d, after 2.9 s: %+v", seed, truth)
+		}
+		clock.Advance(6 * time.Second)
+		if truth := m.Truth(); len(truth.Models) < 2 {
+			t.Errorf("seed %d, after 9 s: %+v", seed, truth)
+		}
+		clock.Advance(7 * time.Second)
+		if truth := m.Truth(); !truth.Swapping {
+			t.Errorf("seed %d, after 16 s: %+v", seed, truth)
+		}
+		clock.Advance(20 * time.Second)
+		truth := m.Truth()
+		if !truth.Paging || truth.Over == 0 || truth.Pressure == metal.PressureNormal {
+			t.Errorf("seed %d, after 38 s: %+v", seed, truth)
+		}
+		m.Unload(Model32B)
+		for _, r := range m.open() {
+			if r.model.name == Model32B {
+				m.cancel(r)
+			}
+		}
+		clock.Advance(10 * time.Second)
+		if truth = m.Truth(); truth.Swapping || truth.Paging || truth.Pressure != metal.PressureNormal {
+			t.Errorf("seed %d, after the unload: %+v", seed, truth)
+		}
+	}
+}
+
+// TestLifeHeats: some time of the first half hour is hot.
+func TestLifeHeats(t *testing.T) {
+	m, clock := still(t, Config{Seed: 1, Auto: true})
+	hot := until(t, clock, 40*time.Minute, "throttled", func() bool { return m.Truth().Throttled })
+	if hot < 10*time.Minute {
+		t.Errorf("throttled after %v", hot)
+	}
+}
