@@ -60,7 +60,7 @@ type Status struct {
 	// Cause is a machine-readable reason for a State other than Running, where
 	// one is known: "tls_to_plain" (https spoken to a plain server),
 	// "plain_to_tls", "no_such_host", "bad_address", "port_taken" (Owner holds it),
-	// "not_this_server", "forbidden_host".
+	// "not_this_server", "forbidden_host", "bad_certificate".
 	Cause string `json:"cause,omitzero"`
 	// Detail is the error in the words of the library or the server.
 	Detail string `json:"detail,omitzero"`
@@ -70,8 +70,8 @@ type Status struct {
 	Answered *time.Time `json:"answered,omitempty"`
 	// RoundTrip is how long that answer took, in seconds.
 	RoundTrip *float64 `json:"round_trip_seconds,omitempty"`
-	// Installed is the number of models on disk, and Cloud how many of the
-	// listed ones run elsewhere. Absent until they were listed.
+	// Installed is the number of models on disk, and Cloud how many more the
+	// server lists that run elsewhere. Absent until they were listed.
 	Installed *int `json:"installed_models,omitempty"`
 	Cloud     *int `json:"cloud_models,omitempty"`
 }

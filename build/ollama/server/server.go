@@ -145,7 +145,12 @@ func (s *Server) Pid() int { return s.process.Pid }
 
 // Pause stops the server as kill -STOP does: connections are accepted by the
 // kernel and never answered. Runners go on.
-func (s *Server) Pause() error { return s.process.Signal(syscall.SIGSTOP) }
+func (s *Server) Pause() error {
+	if err := s.process.Signal(syscall.SIGSTOP); err != nil {
+		return fmt.Errorf("pausing Ollama: %w", err)
+	}
+	return awaitStop(s.Pid())
+}
 
 // Resume undoes Pause.
 func (s *Server) Resume() error { return s.process.Signal(syscall.SIGCONT) }

@@ -1,0 +1,88 @@
+package backend
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ollama/ollama/api"
+)
+
+const (
+	// shownMost is how many models' details are remembered.
+	shownMost = 64
+	// shownRetry is when details that could not be had are asked for again.
+	shownRetry = time.Minute
+)
+
+// shown is what /api/show said of a model: it does not change under one digest.
+type shown struct {
+	trained      *int     // context length it was made for, in tokens
+	capabilities []string // nil when the server does not tell (before v0.6.4)
+	weights      string
+	asked        time.Time
+	failed       bool
+}
+
+// askShown asks for the details of resident models that are not known yet.
+func (o *ollama) askShown(ctx context.Context, running []loaded) {
+	for _, r := range running {
+		o.mu.Lock()
+		s := o.shown[r.key()]
+		due := s == nil || s.failed && o.now().Sub(s.asked) >= shownRetry
+		due = due && !o.cloud(r.name())
+		o.mu.Unlock()
+		if due && ctx.Err() == nil {
+			s := o.fetchShown(ctx, r.name())
+			o.remember(r.key(), s, running)
+		}
+	}
+}
+
+// fetchShown asks for a model's details. That neither loads it nor keeps it.
+func (o *ollama) fetchShown(ctx context.Context, model string) *shown {
+	ctx, x := observed(ctx)
+	details, err := o.api.Show(ctx, &api.ShowRequest{Model: model})
+	if x.check(err) != nil {
+		return &shown{asked: o.now(), failed: true}
+	}
+	s := &shown{asked: o.now(), weights: weightsFile(details.Modelfile)}
+	if architecture, ok := details.ModelInfo["general.architecture"].(string); ok {
+		if n, ok := details.ModelInfo[architecture+".context_length"].(float64); ok && n > 0 {
+			s.trained = new(int(n))
+		}
+	}
+	for _, c := range details.Capabilities {
+		s.capabilities = append(s.capabilities, string(c))
+	}
+	return s
+}
+
+// remember keeps details, and forgets those of models that are not in memory
+// when there are too many.
+func (o *ollama) remember(key string, s *shown, running []loaded) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.shown) >= shownMost {
+		for old := range o.shown {
+			if !slices.ContainsFunc(running, func(r loaded) bool { return r.key() == old }) {
+				delete(o.shown, old)
+			}
+		}
+	}
+	o.shown[key] = s
+}
+
+// weightsFile is the file in a Modelfile's FROM line: the first that is a path, as
+// the comments above it name the model.
+func weightsFile(modelfile string) string {
+	for line := range strings.Lines(modelfile) {
+		keyword, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		rest = strings.Trim(strings.TrimSpace(rest), `"`)
+		if strings.EqualFold(keyword, "FROM") && strings.ContainsAny(rest, `/\`) && strings.Contains(rest, "sha256") {
+			return rest
+		}
+	}
+	return ""
+}
