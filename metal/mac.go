@@ -33,7 +33,7 @@ type mac struct {
 	now      func() time.Time
 	identity *Machine // what does not change, read once
 	page     uint64
-	timebase float64 // seconds per unit of mach time, 0 while unknown
+	timebase struct{ numer, denom float64 } // 0 while unknown
 
 	counts   *vmStatistics
 	countsAt time.Time

@@ -81,14 +81,14 @@ func (m *mac) process(k kinfo) *Process {
 
 // seconds makes seconds of mach time; nil while the timebase is not told.
 func (m *mac) seconds(ticks uint64) *float64 {
-	if m.timebase == 0 {
+	if m.timebase.denom == 0 {
 		numer, denom, err := m.sys.Timebase()
 		if err != nil || numer == 0 || denom == 0 {
 			return nil
 		}
-		m.timebase = float64(numer) / float64(denom) / 1e9
+		m.timebase.numer, m.timebase.denom = float64(numer), float64(denom)
 	}
-	return new(float64(ticks) * m.timebase)
+	return new(float64(ticks) * m.timebase.numer / (m.timebase.denom * 1e9))
 }
 
 // kinfo is what is used of struct kinfo_proc.

@@ -2,11 +2,16 @@
 // memory pressure, GPU, heat and processes. All reads of the operating system
 // live here.
 //
-// A file what.go holds the types and all decoding of what; what_darwin.go and
-// what_linux.go hold the system calls alone, so that every byte a Mac prints
-// can be decoded in a test on Linux. No read starts a process, and none needs
-// root. The package keeps no state but open handles: rates are made from
-// counters by package monitor, which knows when it read them.
+// This file holds the types. A file what.go holds the decoding of what, and mac.go
+// the reading of a Mac over a small seam of calls, so that every byte a Mac tells
+// is decoded in tests on Linux; the calls themselves stand in metal_darwin.go and
+// internal/iokit. what_linux.go reads proc and sys, below roots that are given.
+// What the commands vm_stat, sysctl and memory_pressure print is decoded too
+// (ParseVMStat and its like), to check the direct calls against.
+//
+// No read starts a process, and none needs root. The package keeps open handles
+// and what never changes, and no more: rates are made from counters by package
+// monitor, which knows when it read them.
 //
 // Absent is never zero: a field that the system did not tell is nil.
 package metal
@@ -17,9 +22,11 @@ import "errors"
 // here (New), the simulated Mac in package monitor/sim.
 //
 // Each call returns a fresh value that the caller may keep, or an error that
-// wraps ErrUnsupported, ErrNotPermitted or the system's own. A call takes
-// microseconds, but Processes, which takes milliseconds and is asked for only
-// when somebody looks. A Reader is used by one goroutine at a time.
+// wraps ErrUnsupported, ErrNotPermitted or the system's own. It fails only when it
+// has nothing to tell: a field that cannot be read is absent and takes no other
+// with it. A call takes microseconds, but Processes, which takes milliseconds and
+// is asked for only when somebody looks. A Reader is used by one goroutine at a
+// time.
 type Reader interface {
 	// Machine tells what does not change while the system is up, and uptime.
 	Machine() (*Machine, error)
@@ -30,8 +37,9 @@ type Reader interface {
 	Power() (*Power, error)
 	// Processes lists all processes that this user may see.
 	Processes() ([]Process, error)
-	// Process reads one process again. It fails with ErrNoProcess when there
-	// is none with that pid.
+	// Process reads one process again, without Args. It fails with ErrNoProcess
+	// when there is none with that pid; one that ended and was not collected by
+	// its parent is none.
 	Process(pid int) (*Process, error)
 }
 
@@ -44,7 +52,7 @@ var (
 	ErrNoProcess = errors.New("no such process")
 )
 
-// Machine is the identity of the machine. Every field but RAMBytes may be absent.
+// Machine is the identity of the machine. Every field may be absent.
 type Machine struct {
 	// Chip is the name the system gives, "Apple M5", or the CPU's model name on Linux.
 	Chip string `json:"chip,omitzero"`
@@ -57,7 +65,7 @@ type Machine struct {
 	Levels []CoreLevel `json:"core_levels,omitempty"`
 	// RAMBytes is the memory of the machine in bytes.
 	RAMBytes *uint64 `json:"ram_bytes,omitempty"`
-	// OS is the system's name and version, "macOS 26.4" or "Debian 12".
+	// OS is the system's name and version, "macOS 26.4", "Debian GNU/Linux 12".
 	OS string `json:"os,omitzero"`
 	// Uptime is the time since start in seconds, sleep included.
 	Uptime *float64 `json:"uptime_seconds,omitempty"`
@@ -71,8 +79,8 @@ type CoreLevel struct {
 	Cores int    `json:"cores"`
 }
 
-// Memory is physical memory, in bytes. Every field but Pressure's absence means
-// that the system did not tell it; none is ever a made-up zero.
+// Memory is physical memory, in bytes. A field that is absent was not told by the
+// system; none is ever a made-up zero.
 type Memory struct {
 	// Total is the memory of the machine.
 	Total *uint64 `json:"total_bytes,omitempty"`
@@ -86,9 +94,10 @@ type Memory struct {
 	// Unevictable + SUnreclaim + KernelStack + PageTables.
 	Wired *uint64 `json:"wired_bytes,omitempty"`
 	// Compressed is the memory that the compressor occupies (not what it holds).
-	// On Linux: zswap, absent without it.
+	// On Linux: zswap, absent where it is not switched on.
 	Compressed *uint64 `json:"compressed_bytes,omitempty"`
-	// Cached is file cache and purgeable memory that macOS can drop.
+	// Cached is file cache and purgeable memory that macOS can drop. On Linux:
+	// Buffers + Cached + SReclaimable − Shmem.
 	Cached *uint64 `json:"cached_bytes,omitempty"`
 	// Free is memory nobody uses.
 	Free *uint64 `json:"free_bytes,omitempty"`

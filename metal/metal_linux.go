@@ -3,6 +3,7 @@ package metal
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -72,62 +73,55 @@ func (l *linux) Thermal() (*Thermal, error) {
 }
 
 // kept is a small file that is opened once and read again and again. The kernel
-// makes the text of a proc file anew at each read from the start. It is held as a
-// descriptor and not as an os.File, which would ask the poller to watch the
-// pressure file.
+// makes the text of a proc file anew at each read from the start.
 type kept struct {
 	path string
-	fd   int
-	open bool
+	file *os.File
 	buf  []byte
 }
 
 // read gives the text of the file, valid until the next call.
 func (k *kept) read() ([]byte, error) {
-	if k.open {
-		text, err := k.pread()
+	if k.file != nil {
+		text, err := k.whole()
 		if err == nil {
 			return text, nil
 		}
 		// The file system below may have been mounted anew: open it once more.
-		unix.Close(k.fd)
-		k.open = false
+		k.file.Close()
+		k.file = nil
 	}
+	// Not by os.Open, which would have the runtime's poller watch the pressure file.
 	fd, err := unix.Open(k.path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fileError(k.path, err)
 	}
-	k.fd, k.open = fd, true
-	text, err := k.pread()
+	file := os.NewFile(uintptr(fd), k.path)
+	k.file = file
+	text, err := k.whole()
 	if err != nil {
-		unix.Close(fd)
-		k.open = false
+		file.Close()
+		k.file = nil
 		return nil, fileError(k.path, err)
 	}
 	return text, nil
 }
 
-// pread reads until the end: the kernel hands out long files page by page.
-func (k *kept) pread() ([]byte, error) {
+// whole reads from the start to the end; the kernel hands out long files page by
+// page, and ReadAt asks until there is no more.
+func (k *kept) whole() ([]byte, error) {
 	if k.buf == nil {
-		k.buf = make([]byte, 4<<10)
+		k.buf = make([]byte, 8<<10)
 	}
-	n := 0
 	for {
-		if n == len(k.buf) {
-			k.buf = append(k.buf, make([]byte, len(k.buf))...)
-		}
-		got, err := unix.Pread(k.fd, k.buf[n:], int64(n))
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
+		n, err := k.file.ReadAt(k.buf, 0)
+		switch {
+		case err == io.EOF:
+			return k.buf[:n], nil
+		case err != nil:
 			return nil, err
 		}
-		if got == 0 {
-			return k.buf[:n], nil
-		}
-		n += got
+		k.buf = make([]byte, 2*len(k.buf))
 	}
 }
 

@@ -49,13 +49,6 @@ func remove(t *testing.T, path string) {
 	}
 }
 
-func equal(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s is %s, want %s", what, show(got), show(want))
-	}
-}
-
 const kB = 1 << 10
 
 func TestLinuxMemory(t *testing.T) {
@@ -110,16 +103,6 @@ func TestLinuxMemoryAbsentAlone(t *testing.T) {
 	}
 }
 
-func absentFields(v any) []string {
-	var names []string
-	for f, value := range reflect.ValueOf(v).Fields() {
-		if value.IsZero() {
-			names = append(names, f.Name)
-		}
-	}
-	return names
-}
-
 func TestLinuxMemoryUnreadable(t *testing.T) {
 	l, root := laptop(t)
 	remove(t, root+"/proc/meminfo")
@@ -166,6 +149,18 @@ func TestLinuxReadsAgain(t *testing.T) {
 	}
 	if *first.Free != 1204480*kB || *second.Free != 1000000*kB || second.Pressure != PressureNormal {
 		t.Errorf("first %s, then %s", show(first), show(second))
+	}
+}
+
+// TestLinuxLongFile: the counters stand behind more text than one buffer holds.
+func TestLinuxLongFile(t *testing.T) {
+	l, root := laptop(t)
+	edit(t, root+"/proc/vmstat", "pgpgin ", strings.Repeat("nr_of_something 123456789\n", 2000)+"pgpgin ")
+	for range 2 {
+		s, err := l.Swap()
+		if err != nil || s.In == nil || *s.In != 120511*uint64(os.Getpagesize()) {
+			t.Errorf("swap %s, %v", show(s), err)
+		}
 	}
 }
 
@@ -265,43 +260,6 @@ func fieldsInOrder(names ...string) []string {
 	return sorted
 }
 
-func TestLinuxPower(t *testing.T) {
-	set := func(root, file, value string) {
-		if err := os.WriteFile(root+"/sys/class/power_supply/"+file, []byte(value+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, c := range []struct {
-		name   string
-		change func(root string)
-		want   *bool
-	}{
-		{"adapter out, discharging", func(string) {}, new(true)},
-		{"adapter in", func(r string) { set(r, "AC/online", "1") }, new(false)},
-		{"adapter in, too weak", func(r string) { set(r, "AC/online", "2"); set(r, "BAT0/status", "Discharging") }, new(false)},
-		{"fed by a port that is not told", func(r string) { set(r, "BAT0/status", "Charging") }, new(false)},
-		{"battery tells nothing", func(r string) { set(r, "BAT0/status", "Unknown") }, new(true)},
-		{"only a mouse", func(r string) { remove(t, r+"/sys/class/power_supply/AC"); remove(t, r+"/sys/class/power_supply/BAT0") }, nil},
-		{"no such folder", func(r string) { remove(t, r+"/sys/class/power_supply") }, nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			l, root := laptop(t)
-			c.change(root)
-			p, err := l.Power()
-			if c.want == nil {
-				if p != nil || !errors.Is(err, ErrUnsupported) {
-					t.Errorf("%s, %v; want ErrUnsupported", show(p), err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			equal(t, "on battery", *p.OnBattery, *c.want)
-		})
-	}
-}
-
 func TestLinuxTellsNoGPUAndHeat(t *testing.T) {
 	l, _ := laptop(t)
 	if g, err := l.GPU(); g != nil || !errors.Is(err, ErrUnsupported) {
@@ -315,4 +273,8 @@ func TestLinuxTellsNoGPUAndHeat(t *testing.T) {
 func TestRootsFromEnv(t *testing.T) {
 	got := RootsFromEnv(func(name string) string { return "/host/" + name })
 	equal(t, "roots", got, Roots{Proc: "/host/HOST_PROC", Sys: "/host/HOST_SYS", Etc: "/host/HOST_ETC"})
+}
+
+func BenchmarkPressure(b *testing.B) {
+	benchmark(b, func(r Reader) error { return r.(*linux).pressure(&Memory{}) })
 }

@@ -2,23 +2,12 @@ package metal
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
 	"testing"
 )
-
-// show prints a value with what its pointers lead to.
-func show(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprintf("%+v", v)
-	}
-	return string(text)
-}
 
 func TestScopeApp(t *testing.T) {
 	for cgroup, want := range map[string]string{
@@ -59,15 +48,6 @@ func TestBundleApp(t *testing.T) {
 			t.Errorf("%s belongs to %q, want %q", executable, got, want)
 		}
 	}
-}
-
-// TestMain lets the test binary be the process that is ended.
-func TestMain(m *testing.M) {
-	if os.Getenv("METAL_TEST_CHILD") != "" {
-		fmt.Println("ready")
-		select {}
-	}
-	os.Exit(m.Run())
 }
 
 // child starts a process that waits for a signal.
@@ -140,26 +120,5 @@ func TestEndProcessRefusesGroupsAndInit(t *testing.T) {
 		if err := EndProcess(pid, 5); !errors.Is(err, ErrNoProcess) {
 			t.Errorf("ending %d: %v, want ErrNoProcess", pid, err)
 		}
-	}
-}
-
-// TestEndProcessNotCollected: a process that ended and that nobody waited for is
-// no process any more.
-func TestEndProcessNotCollected(t *testing.T) {
-	cmd := child(t)
-	pid := cmd.Process.Pid
-	started, err := processStarted(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	// Waits for the end and leaves the process uncollected.
-	if err := waitUncollected(pid); err != nil {
-		t.Fatal(err)
-	}
-	if err := EndProcess(pid, started); !errors.Is(err, ErrNoProcess) {
-		t.Errorf("ending it: %v, want ErrNoProcess", err)
 	}
 }

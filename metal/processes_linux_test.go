@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // The processes of the fixture: 2 is a thread of the kernel, 5300 has ended, 5400
@@ -110,4 +112,30 @@ func FuzzProcStat(f *testing.F) {
 			t.Errorf("pressure %q", p)
 		}
 	})
+}
+
+// waitUncollected waits until a child has ended, and leaves it there.
+func waitUncollected(pid int) error {
+	return unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+}
+
+// TestEndProcessNotCollected: a process that ended and that nobody waited for is
+// no process any more.
+func TestEndProcessNotCollected(t *testing.T) {
+	cmd := child(t)
+	pid := cmd.Process.Pid
+	started, err := processStarted(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	// Waits for the end and leaves the process uncollected.
+	if err := waitUncollected(pid); err != nil {
+		t.Fatal(err)
+	}
+	if err := EndProcess(pid, started); !errors.Is(err, ErrNoProcess) {
+		t.Errorf("ending it: %v, want ErrNoProcess", err)
+	}
 }
