@@ -1,0 +1,255 @@
+package main
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/theme"
+
+	"plimsoll/app/view"
+)
+
+// overview is the page that shows a View. It decides no word: those come with
+// the View, and the page's own titles from area window.
+type overview struct {
+	words *view.Renderer
+	shown picture // what is on screen, to touch only what changed
+	tips  *tips
+
+	stale     *banner
+	alerts    *pool[*alertCard]
+	line      *headline
+	bar       *memoryBar
+	facts     *pool[*factRow]
+	curves    [2]*chart
+	servers   *pool[*serverRow]
+	models    *pool[*modelRow]
+	none      *words
+	unloadAll *commandButton
+	consumers *pool[*factRow]
+	recent    *pool[*factRow]
+
+	titles struct{ servers, models, consumers, recent *words }
+	cards  struct{ servers, models, consumers, recent *card }
+
+	column *fyne.Container
+	scroll *container.Scroll
+}
+
+// factName is the most that the column of names may take.
+const factName float32 = 136
+
+func newOverview(do func(view.Action)) *overview {
+	o := &overview{tips: newTips(), stale: newBanner(), none: caption().wrapped()}
+	o.alerts = newPool(8, func() *alertCard { return newAlertCard(do) })
+	o.line = newHeadline(o.tips)
+	o.bar = newMemoryBar()
+	o.facts = newPool(line, func() *factRow { return newTableRow(o.tips) })
+	o.curves = [2]*chart{newChart(colourHeadroom, false), newChart(colourSwap, true)}
+	o.servers = newPool(line+2, func() *serverRow { return newServerRow(o.tips) })
+	o.models = newPool(12, func() *modelRow { return newModelRow(o.tips, do) })
+	o.unloadAll = newCommandButton(do)
+	o.consumers = newPool(line, func() *factRow { return newListRow(o.tips) })
+	o.recent = newPool(line, func() *factRow { return newEventRow(o.tips) })
+	o.titles.servers, o.titles.models, o.titles.consumers, o.titles.recent = heading(), heading(), heading(), heading()
+	o.cards.servers = titled(o.titles.servers, nil, o.servers.box)
+	o.cards.models = titled(o.titles.models, o.unloadAll, newColumn(6, o.none, o.models.box))
+	o.cards.consumers = titled(o.titles.consumers, nil, o.consumers.box)
+	o.cards.recent = titled(o.titles.recent, nil, o.recent.box)
+
+	memory := newCard(newColumn(12, o.line, o.bar.box, o.facts.box, o.charts()))
+	o.column = newColumn(gap, o.stale, o.alerts.box, memory,
+		o.cards.models, o.cards.servers, o.cards.consumers, o.cards.recent)
+	o.scroll = container.NewVScroll(container.New(padded{margin, 2}, o.column))
+	o.column.Layout.(*column).change = o.scroll.Refresh
+	return o
+}
+
+// charts puts the two curves side by side.
+func (o *overview) charts() *fyne.Container {
+	left, right := o.curves[0].box, o.curves[1].box
+	return container.New(arrange{
+		func(width float32) float32 { return heightFor(left, width/2) },
+		func(size fyne.Size) {
+			half := (size.Width - 14) / 2
+			put(left, 0, 0, half, size.Height)
+			put(right, half+14, 0, half, size.Height)
+		},
+	}, left, right)
+}
+
+// set shows a picture. A part that is as it was is not touched.
+func (o *overview) set(p picture) {
+	again := o.words != p.words
+	o.words = p.words
+	old, v := o.shown.view, p.view
+	changed := func(a, b any) bool { return again || !reflect.DeepEqual(a, b) }
+	if again {
+		o.translate()
+	}
+	o.stale.set(v.Stale, view.Warning, colourWarningTint)
+	if changed(old.Alerts, v.Alerts) {
+		for i, card := range o.alerts.take(len(v.Alerts)) {
+			card.set(v.Alerts[i])
+		}
+	}
+	if changed(old.Line, v.Line) {
+		o.line.set(v.Line)
+	}
+	if changed(old.Bar, v.Bar) {
+		o.bar.set(v.Bar)
+	}
+	o.setFacts(v)
+	if again || !sameCurves(o.shown.curves, p.curves) {
+		minutes := view.Args{"Count": p.curves.minutes}
+		o.curves[0].set(p.words.Text("window.curve.headroom", minutes), p.curves.headroom)
+		o.curves[1].set(p.words.Text("window.curve.swap", minutes), p.curves.swap)
+	}
+	if changed(old.Servers, v.Servers) {
+		for i, row := range o.servers.take(len(v.Servers)) {
+			row.set(v.Servers[i])
+		}
+	}
+	if changed([]any{old.Models, old.UnloadAll}, []any{v.Models, v.UnloadAll}) {
+		o.setModels(v)
+	}
+	o.setList(o.consumers, v.Consumers)
+	o.setList(o.recent, v.Recent)
+	show(o.cards.models, len(v.Models) > 0 || answering(v.Servers))
+	show(o.cards.servers, len(v.Servers) > 0)
+	show(o.cards.consumers, len(v.Consumers) > 0)
+	show(o.cards.recent, len(v.Recent) > 0)
+	o.shown = p
+	o.scroll.Refresh()
+}
+
+// translate sets what the page says itself.
+func (o *overview) translate() {
+	o.titles.servers.set(o.words.Text("window.title.servers"))
+	o.titles.models.set(o.words.Text("window.title.models"))
+	o.titles.consumers.set(o.words.Text("window.title.consumers"))
+	o.titles.recent.set(o.words.Text("window.title.recent"))
+	o.none.set(o.words.Text("window.models.none"))
+}
+
+func (o *overview) setFacts(v view.View) {
+	var rows []view.Row
+	for _, row := range []view.Row{v.Memory, v.Pressure, v.Swap, v.Heat, v.GPU} {
+		if row.Text != "" {
+			rows = append(rows, row)
+		}
+	}
+	widest := float32(0)
+	facts := o.facts.take(len(rows))
+	for i, f := range facts {
+		f.name.set(rows[i].Label)
+		widest = max(widest, f.name.natural())
+	}
+	for i, f := range facts {
+		f.nameWidth = min(widest+14, factName)
+		f.set(rows[i])
+	}
+}
+
+func (o *overview) setModels(v view.View) {
+	rows := o.models.take(len(v.Models))
+	for i, row := range rows {
+		row.set(v.Models[i])
+	}
+	show(o.none, len(rows) == 0)
+	if v.UnloadAll != nil {
+		o.unloadAll.set(*v.UnloadAll)
+	}
+	show(o.unloadAll, v.UnloadAll != nil)
+}
+
+func (o *overview) setList(list *pool[*factRow], rows []view.Row) {
+	for i, f := range list.take(len(rows)) {
+		f.set(rows[i])
+	}
+}
+
+// answering reports that a server is well. Without one nobody knows whether a
+// model is in memory, and the page does not say that there is none.
+func answering(servers []view.Server) bool {
+	return slices.ContainsFunc(servers, func(s view.Server) bool { return s.Level == view.Normal })
+}
+
+func show(object fyne.CanvasObject, visible bool) {
+	if visible {
+		object.Show()
+	} else {
+		object.Hide()
+	}
+}
+
+// headline is the line that gave the program its name: what is free as large as
+// it fits, and below it the limit that says so.
+type headline struct {
+	hover
+	label, text, why *words
+	mark             *mark
+}
+
+func newHeadline(tips *tips) *headline {
+	h := &headline{label: heading(), text: newWords(theme.SizeNameHeadingText, theme.ColorNameForeground), why: body().wrapped(), mark: newMark()}
+	h.text.bold = true
+	h.why.colour = theme.ColorNamePlaceHolder
+	h.tips, h.content = tips, container.New(arrange{h.height, h.place}, h.label, h.mark.image, h.text, h.why)
+	h.ExtendBaseWidget(h)
+	return h
+}
+
+func (h *headline) set(row view.Row) {
+	text, why, _ := strings.Cut(row.Text, between)
+	h.label.set(row.Label)
+	h.text.set(text)
+	h.why.set(why)
+	h.detail = row.Detail
+	h.mark.set(row.Level)
+	h.text.colour = levelColour(row.Level)
+	if row.Level == view.Unknown {
+		h.text.colour = theme.ColorNamePlaceHolder
+	}
+	h.Refresh()
+}
+
+// fit chooses the largest size at which the text fits on one line, and wraps at
+// the smallest.
+func (h *headline) fit(width float32) {
+	h.text.wrap = false
+	for _, size := range []fyne.ThemeSizeName{theme.SizeNameHeadingText, sizeLine, theme.SizeNameSubHeadingText} {
+		h.text.size = size
+		if h.text.natural() <= width {
+			return
+		}
+	}
+	h.text.wrap = true
+}
+
+func (h *headline) height(width float32) float32 {
+	if h.text.text == "" {
+		return 0
+	}
+	h.fit(width)
+	return h.label.lineHeight() + h.text.heightFor(width) + h.why.heightFor(width)
+}
+
+func (h *headline) place(size fyne.Size) {
+	y := h.label.lineHeight()
+	left := float32(0)
+	show(h.mark.image, h.mark.level >= view.Warning)
+	if h.mark.level >= view.Warning {
+		put(h.mark.image, 0, (y-glyph)/2, glyph, glyph)
+		left = gutter
+	}
+	put(h.label, left, 0, size.Width-left, y)
+	h.fit(size.Width)
+	put(h.text, 0, y, size.Width, h.text.heightFor(size.Width))
+	y += h.text.heightFor(size.Width)
+	put(h.why, 0, y, size.Width, h.why.heightFor(size.Width))
+	h.text.Refresh()
+}
