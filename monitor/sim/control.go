@@ -65,6 +65,7 @@ func (m *Mac) Unload(name string) {
 
 // expireModel is Ollama's answer to keep_alive 0 without a prompt.
 func (m *Mac) expireModel(model *model) {
+	m.respect(model)
 	if r := m.listed(model); r != nil {
 		r.expiresWall, r.expires = m.wall(), m.now
 		m.expire(r)

@@ -38,6 +38,7 @@ type request struct {
 	natural  bool           // the answer ends by itself
 	loadOnly bool
 	internal bool // not over HTTP
+	person   bool // of the machine's own life
 
 	runner    *runner
 	phase     phase

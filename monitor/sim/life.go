@@ -54,14 +54,35 @@ func (m *Mac) beginLife() {
 	m.in(20*time.Minute, m.secondModel)
 }
 
-// user is a request that nobody here waits for; without tokens it only loads.
-func (m *Mac) user(name string, keep time.Duration, prompt, tokens int) *request {
-	r := &request{model: find(name), context: defaultContext, keep: &keep, prompt: prompt, want: tokens, natural: true,
-		loadOnly: tokens == 0, internal: true}
-	if m.submit(r) != nil {
-		return nil
+const (
+	// patience is how long a person goes on reading an answer of a model that
+	// somebody has unloaded, and manners how long nobody asks for that model again.
+	patience = 6 * time.Second
+	manners  = 4 * time.Minute
+)
+
+// user is a person's request; without tokens it only loads. A full queue and a
+// model that was unloaded a short while ago make the person do something else.
+func (m *Mac) user(name string, keep time.Duration, prompt, tokens int) {
+	model := find(name)
+	if m.now < m.quiet[model] {
+		return
 	}
-	return r
+	r := &request{model: model, context: defaultContext, keep: &keep, prompt: prompt, want: tokens, natural: true,
+		loadOnly: tokens == 0, internal: true, person: true}
+	_ = m.submit(r)
+}
+
+// respect is what people here do when a model is unloaded: they let it go.
+func (m *Mac) respect(model *model) {
+	m.quiet[model] = m.now + manners
+	m.in(patience, func() {
+		for _, r := range m.open() {
+			if r.model == model && r.person {
+				m.finish(r, m.now, &fault{499, "client closed the request"})
+			}
+		}
+	})
 }
 
 // chat is the one who chats: a question, the answer, some time to read it.

@@ -49,15 +49,21 @@ func TestLifeShowsTrouble(t *testing.T) {
 		if !truth.Paging || truth.Over == 0 || truth.Pressure == metal.PressureNormal {
 			t.Errorf("seed %d, after 38 s: %+v", seed, truth)
 		}
-		m.Unload(Model32B)
-		for _, r := range m.open() {
-			if r.model.name == Model32B {
-				m.cancel(r)
-			}
+		if seed%2 == 0 { // either model will do
+			m.Unload(Model32B)
+		} else {
+			m.Unload(Model7B)
 		}
-		clock.Advance(10 * time.Second)
-		if truth = m.Truth(); truth.Swapping || truth.Paging || truth.Pressure != metal.PressureNormal {
+		clock.Advance(15 * time.Second)
+		if truth = m.Truth(); truth.Swapping || truth.Paging || truth.Over > 0 {
 			t.Errorf("seed %d, after the unload: %+v", seed, truth)
+		}
+		if seed%2 == 0 && truth.Pressure != metal.PressureNormal { // the big one alone fills the machine
+			t.Errorf("seed %d: pressure %s without the big model", seed, truth.Pressure)
+		}
+		clock.Advance(3 * time.Minute)
+		if truth = m.Truth(); truth.Over > 0 || truth.Paging {
+			t.Errorf("seed %d, three minutes later: %+v", seed, truth)
 		}
 	}
 }

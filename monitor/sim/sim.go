@@ -24,6 +24,10 @@ import (
 // moments within it.
 const stepTime = 20 * time.Millisecond
 
+// swappingRate is what counts as swapping out, in bytes per second. Less is the
+// trickle that any system in use has.
+const swappingRate = 1e6
+
 // Config is what a simulated Mac is made of.
 type Config struct {
 	// Clock is the time it lives on, shared with the monitor. nil is a clock of
@@ -57,7 +61,8 @@ type Mac struct {
 	inFlight map[int]*request
 	pending  []*request // no runner yet
 	life     []event
-	hold     map[*model]float64 // bytes that the next unload leaves behind
+	hold     map[*model]float64       // bytes that the next unload leaves behind
+	quiet    map[*model]time.Duration // until when people here leave it alone
 
 	nextPID    int
 	nextPort   int
@@ -80,7 +85,7 @@ func New(c Config) *Mac {
 	}
 	m := &Mac{
 		clock: c.Clock, seed: c.Seed, random: rand.New(rand.NewPCG(c.Seed, 0x706c696d736f6c6c)),
-		heat: newHeat(), memory: newMemory(), hold: map[*model]float64{}, inFlight: map[int]*request{}, nextPID: 4211, nextPort: 49731,
+		heat: newHeat(), memory: newMemory(), hold: map[*model]float64{}, quiet: map[*model]time.Duration{}, inFlight: map[int]*request{}, nextPID: 4211, nextPort: 49731,
 	}
 	m.serving.init()
 	m.origin, m.base, m.slept = c.Clock.moment()
@@ -129,7 +134,7 @@ func (m *Mac) step() {
 	m.moveModels(dt)
 	m.memory.step(m.systemShare(), gpuDesktop, busy.any, paged, dt)
 	m.heat.step(busy.gpu, stepTime)
-	if m.memory.outNow > 0 {
+	if m.memory.outNow > swappingRate*dt {
 		m.swappedAt = m.now
 	}
 	m.outRate += (m.memory.outNow/dt - m.outRate) * dt // smoothed over a second

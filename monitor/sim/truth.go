@@ -17,7 +17,8 @@ type Truth struct {
 	ResidentBytes, GPULimit, Over uint64
 	// SwapInRate and SwapOutRate are bytes per second, smoothed over one second.
 	SwapInRate, SwapOutRate float64
-	// Swapping: memory went out to swap within the last half second. Paging: weights come from swap while
+	// Swapping: memory went out to swap within the last half second, at
+	// more than 1 MB/s. Paging: weights come from swap while
 	// tokens are made.
 	Swapping, Paging bool
 	// Throttled: the GPU's clock is down for heat, to Factor of the full one.
