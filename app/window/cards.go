@@ -46,7 +46,7 @@ func (a *alertCard) set(alert view.Alert) {
 	} else {
 		a.button.Hide()
 	}
-	a.Refresh()
+	relayout(a.box)
 }
 
 func (a *alertCard) height(width float32) float32 {
@@ -113,7 +113,7 @@ func (m *modelRow) set(model view.Model) {
 			b.Hide()
 		}
 	}
-	m.Refresh()
+	relayout(m.box)
 }
 
 // actions are the buttons in force.
@@ -180,7 +180,7 @@ func (s *serverRow) set(server view.Server) {
 	s.text.setColour(levelColour(server.Level))
 	s.next.set(server.Next)
 	s.detail = server.Row.Detail
-	s.Refresh()
+	relayout(s.content)
 }
 
 func (s *serverRow) height(width float32) float32 {
@@ -235,7 +235,7 @@ func (b *banner) set(text string, level view.Level, tint fyne.ThemeColorName) {
 	} else {
 		b.Show()
 	}
-	b.Refresh()
+	relayout(b.box)
 }
 
 // tag is a word on a coloured ground: the mark of the demo.

@@ -158,6 +158,22 @@ func (a arrange) MinSize([]fyne.CanvasObject) fyne.Size {
 // Layout implements fyne.Layout.
 func (a arrange) Layout(_ []fyne.CanvasObject, size fyne.Size) { a.place(size) }
 
+// relayout lays out anew all that a widget or container holds, without drawing
+// again what stays as it was; Refresh would draw everything.
+func relayout(o fyne.CanvasObject) {
+	switch o := o.(type) {
+	case *fyne.Container:
+		if o.Layout != nil {
+			o.Layout.Layout(o.Objects, o.Size())
+		}
+		for _, child := range o.Objects {
+			relayout(child)
+		}
+	case interface{ inner() fyne.CanvasObject }:
+		relayout(o.inner())
+	}
+}
+
 // put moves and resizes in one call.
 func put(o fyne.CanvasObject, x, y, width, height float32) {
 	o.Move(fyne.NewPos(x, y))
@@ -193,6 +209,8 @@ func (c *card) setTint(name fyne.ThemeColorName) {
 		c.Refresh()
 	}
 }
+
+func (c *card) inner() fyne.CanvasObject { return c.box }
 
 func (c *card) heightFor(width float32) float32 { return heightFor(c.box, width) }
 

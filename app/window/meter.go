@@ -79,7 +79,8 @@ func (m *memoryBar) set(bar view.Bar) {
 	}
 	m.setLegend(bar.Segments)
 	m.box.Show()
-	m.box.Refresh()
+	m.raster.Refresh()
+	relayout(m.box)
 }
 
 func (m *memoryBar) setLegend(segments []view.Segment) {
@@ -95,9 +96,11 @@ func (m *memoryBar) setLegend(segments []view.Segment) {
 			l.label.set("")
 			continue
 		}
-		l.kind = segments[i].Kind
 		l.swatch.Show()
-		l.swatch.Refresh()
+		if l.kind != segments[i].Kind {
+			l.kind = segments[i].Kind
+			l.swatch.Refresh()
+		}
 		l.label.set(segments[i].Label + " " + segments[i].Text)
 	}
 }

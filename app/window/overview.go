@@ -81,49 +81,51 @@ func (o *overview) charts() *fyne.Container {
 	}, left, right)
 }
 
-// set shows a picture. A part that is as it was is not touched.
+// set shows a picture. A part that is as it was is not touched, so that a quiet
+// machine costs no drawing.
 func (o *overview) set(p picture) {
 	again := o.words != p.words
 	o.words = p.words
-	old, v := o.shown.view, p.view
-	changed := func(a, b any) bool { return again || !reflect.DeepEqual(a, b) }
+	old, v := o.shown, p.view
+	o.shown = p
+	touched := false
+	part := func(before, now any, set func()) {
+		if again || !reflect.DeepEqual(before, now) {
+			set()
+			touched = true
+		}
+	}
 	if again {
 		o.translate()
 	}
-	o.stale.set(v.Stale, view.Warning, colourWarningTint)
-	if changed(old.Alerts, v.Alerts) {
+	part(old.view.Stale, v.Stale, func() { o.stale.set(v.Stale, view.Warning, colourWarningTint) })
+	part(old.view.Alerts, v.Alerts, func() {
 		for i, card := range o.alerts.take(len(v.Alerts)) {
 			card.set(v.Alerts[i])
 		}
+	})
+	part(old.view.Line, v.Line, func() { o.line.set(v.Line) })
+	part(old.view.Bar, v.Bar, func() { o.bar.set(v.Bar) })
+	part(facts(old.view), facts(v), func() { o.setFacts(facts(v)) })
+	if again || !sameCurves(old.curves, p.curves) {
+		o.setCurves(p.curves)
 	}
-	if changed(old.Line, v.Line) {
-		o.line.set(v.Line)
-	}
-	if changed(old.Bar, v.Bar) {
-		o.bar.set(v.Bar)
-	}
-	o.setFacts(v)
-	if again || !sameCurves(o.shown.curves, p.curves) {
-		minutes := view.Args{"Count": p.curves.minutes}
-		o.curves[0].set(p.words.Text("window.curve.headroom", minutes), p.curves.headroom)
-		o.curves[1].set(p.words.Text("window.curve.swap", minutes), p.curves.swap)
-	}
-	if changed(old.Servers, v.Servers) {
+	part([]any{old.view.Models, old.view.UnloadAll}, []any{v.Models, v.UnloadAll}, func() { o.setModels(v) })
+	part(old.view.Servers, v.Servers, func() {
 		for i, row := range o.servers.take(len(v.Servers)) {
 			row.set(v.Servers[i])
 		}
+	})
+	part(old.view.Consumers, v.Consumers, func() { setList(o.consumers, v.Consumers) })
+	part(old.view.Recent, v.Recent, func() { setList(o.recent, v.Recent) })
+	if touched {
+		show(o.cards.models, len(v.Models) > 0 || answering(v.Servers))
+		show(o.cards.servers, len(v.Servers) > 0)
+		show(o.cards.consumers, len(v.Consumers) > 0)
+		show(o.cards.recent, len(v.Recent) > 0)
+		relayout(o.scroll.Content) // heights may be others
+		o.scroll.Refresh()
 	}
-	if changed([]any{old.Models, old.UnloadAll}, []any{v.Models, v.UnloadAll}) {
-		o.setModels(v)
-	}
-	o.setList(o.consumers, v.Consumers)
-	o.setList(o.recent, v.Recent)
-	show(o.cards.models, len(v.Models) > 0 || answering(v.Servers))
-	show(o.cards.servers, len(v.Servers) > 0)
-	show(o.cards.consumers, len(v.Consumers) > 0)
-	show(o.cards.recent, len(v.Recent) > 0)
-	o.shown = p
-	o.scroll.Refresh()
 }
 
 // translate sets what the page says itself.
@@ -135,13 +137,13 @@ func (o *overview) translate() {
 	o.none.set(o.words.Text("window.models.none"))
 }
 
-func (o *overview) setFacts(v view.View) {
-	var rows []view.Row
-	for _, row := range []view.Row{v.Memory, v.Pressure, v.Swap, v.Heat, v.GPU} {
-		if row.Text != "" {
-			rows = append(rows, row)
-		}
-	}
+// facts are the rows of the table that are known.
+func facts(v view.View) []view.Row {
+	rows := []view.Row{v.Memory, v.Pressure, v.Swap, v.Heat, v.GPU}
+	return slices.DeleteFunc(rows, func(r view.Row) bool { return r.Text == "" })
+}
+
+func (o *overview) setFacts(rows []view.Row) {
 	widest := float32(0)
 	facts := o.facts.take(len(rows))
 	for i, f := range facts {
@@ -166,7 +168,13 @@ func (o *overview) setModels(v view.View) {
 	show(o.unloadAll, v.UnloadAll != nil)
 }
 
-func (o *overview) setList(list *pool[*factRow], rows []view.Row) {
+func (o *overview) setCurves(c curves) {
+	minutes := view.Args{"Count": c.minutes}
+	o.curves[0].set(o.words.Text("window.curve.headroom", minutes), c.headroom)
+	o.curves[1].set(o.words.Text("window.curve.swap", minutes), c.swap)
+}
+
+func setList(list *pool[*factRow], rows []view.Row) {
 	for i, f := range list.take(len(rows)) {
 		f.set(rows[i])
 	}
@@ -210,24 +218,28 @@ func (h *headline) set(row view.Row) {
 	h.why.set(why)
 	h.detail = row.Detail
 	h.mark.set(row.Level)
-	h.text.colour = levelColour(row.Level)
 	if row.Level == view.Unknown {
-		h.text.colour = theme.ColorNamePlaceHolder
+		h.text.setColour(theme.ColorNamePlaceHolder)
+	} else {
+		h.text.setColour(levelColour(row.Level))
 	}
-	h.Refresh()
+	relayout(h.content)
 }
 
 // fit chooses the largest size at which the text fits on one line, and wraps at
 // the smallest.
 func (h *headline) fit(width float32) {
-	h.text.wrap = false
-	for _, size := range []fyne.ThemeSizeName{theme.SizeNameHeadingText, sizeLine, theme.SizeNameSubHeadingText} {
-		h.text.size = size
-		if h.text.natural() <= width {
-			return
+	size, wrap := theme.SizeNameSubHeadingText, true
+	for _, larger := range []fyne.ThemeSizeName{theme.SizeNameHeadingText, sizeLine, theme.SizeNameSubHeadingText} {
+		if fyne.MeasureText(h.text.text, h.Theme().Size(larger), h.text.style()).Width+1 <= width {
+			size, wrap = larger, false
+			break
 		}
 	}
-	h.text.wrap = true
+	if size != h.text.size || wrap != h.text.wrap {
+		h.text.size, h.text.wrap = size, wrap
+		h.text.Refresh()
+	}
 }
 
 func (h *headline) height(width float32) float32 {
@@ -251,5 +263,4 @@ func (h *headline) place(size fyne.Size) {
 	put(h.text, 0, y, size.Width, h.text.heightFor(size.Width))
 	y += h.text.heightFor(size.Width)
 	put(h.why, 0, y, size.Width, h.why.heightFor(size.Width))
-	h.text.Refresh()
 }

@@ -120,7 +120,8 @@ func (f *factRow) set(row view.Row) {
 	f.detail = row.Detail
 	f.mark.set(row.Level)
 	f.share = float32(row.Share)
-	f.Refresh()
+	f.tint()
+	relayout(f.content)
 }
 
 func (f *factRow) loud() bool { return f.mark.level >= view.Warning }
@@ -190,6 +191,8 @@ func (f *factRow) tint() {
 	case view.Warning, view.Critical:
 		f.fill.FillColor = colour(levelColour(f.mark.level))
 	}
+	f.track.Refresh()
+	f.fill.Refresh()
 }
 
 // CreateRenderer implements fyne.Widget.

@@ -90,6 +90,8 @@ type hover struct {
 	detail  string
 }
 
+func (h *hover) inner() fyne.CanvasObject { return h.content }
+
 func (h *hover) heightFor(width float32) float32 { return heightFor(h.content, width) }
 
 // MouseIn implements desktop.Hoverable.

@@ -206,31 +206,42 @@ type wordsRenderer struct {
 	texts []fyne.CanvasObject
 }
 
-func (r *wordsRenderer) Layout(size fyne.Size) {
+func (r *wordsRenderer) Layout(size fyne.Size) { r.lay(size) }
+
+// lay puts the lines in their places and reports whether any looks different.
+// Fyne draws a text's picture anew for every Refresh, so there is none without
+// need.
+func (r *wordsRenderer) lay(size fyne.Size) (changed bool) {
 	w := r.words
 	var lines []string
 	if w.text != "" && size.Width > 0 {
 		lines = w.lines(size.Width)
 	}
+	changed = len(lines) != len(r.texts)
 	for len(r.texts) < len(lines) {
 		r.texts = append(r.texts, canvas.NewText("", nil))
 	}
 	r.texts = r.texts[:len(lines)]
-	settings := fyne.CurrentApp().Settings()
-	height := w.lineHeight()
+	height, textSize := w.lineHeight(), w.Theme().Size(w.size)
+	colour := w.Theme().Color(w.colour, fyne.CurrentApp().Settings().ThemeVariant())
 	for i, line := range lines {
 		text := r.texts[i].(*canvas.Text)
-		text.Text, text.TextSize, text.TextStyle, text.Alignment = line, w.Theme().Size(w.size), w.style(), w.align
-		text.Color = w.Theme().Color(w.colour, settings.ThemeVariant())
 		text.Move(fyne.NewPos(0, float32(i)*height))
 		text.Resize(fyne.NewSize(size.Width, height))
+		if text.Text == line && text.TextSize == textSize && text.TextStyle == w.style() && text.Color == colour && text.Alignment == w.align {
+			continue
+		}
+		text.Text, text.TextSize, text.TextStyle, text.Color, text.Alignment = line, textSize, w.style(), colour, w.align
 		text.Refresh()
+		changed = true
 	}
+	return changed
 }
 
 func (r *wordsRenderer) Refresh() {
-	r.Layout(r.words.Size())
-	canvas.Refresh(r.words)
+	if r.lay(r.words.Size()) {
+		canvas.Refresh(r.words)
+	}
 }
 
 func (r *wordsRenderer) MinSize() fyne.Size           { return r.words.MinSize() }
