@@ -1,0 +1,3 @@
+package notify
+
+func native(o options) Notifier { return newDesktop(o) }
