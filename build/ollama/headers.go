@@ -18,6 +18,9 @@ var needs = []struct{ file, pkg string }{
 	{"/usr/include/stb/stb_image.h", "libstb-dev"},
 }
 
+// root tells whether packages can be installed without asking anyone.
+var root = func() bool { return os.Geteuid() == 0 }
+
 // missingError says what a person has to do before a build can begin.
 type missingError struct{ advice string }
 
@@ -38,7 +41,7 @@ func needHeaders(ctx context.Context) error {
 		return &missingError{"this is no Debian system: install what Debian calls " + list}
 	}
 	var as []string
-	if os.Geteuid() != 0 {
+	if !root() {
 		if exec.CommandContext(ctx, "sudo", "-n", "apt-get", "--version").Run() != nil {
 			return &missingError{"Debian packages are missing. Run this once, then this again:\n" +
 				"  sudo apt-get update && sudo apt-get install -y --no-install-recommends " + list}

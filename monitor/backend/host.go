@@ -43,8 +43,12 @@ func ParseHost(s string) (*url.URL, error) {
 		port = "11434"
 	}
 	rest, path, _ := strings.Cut(rest, "/")
-	if path = strings.Trim(path, "/"); path != "" {
-		u.Path = "/" + path
+	plain, err := url.PathUnescape(strings.Trim(path, "/"))
+	if err != nil {
+		return nil, addressError("its path cannot be read")
+	}
+	if plain = strings.Trim(plain, "/"); plain != "" {
+		u.Path = "/" + plain
 	}
 	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
 		u.User = parseUser(rest[:i])
@@ -88,9 +92,9 @@ func parseUser(s string) *url.Userinfo {
 // splitPort parts host and port, both of which may be empty. An IPv6 address may
 // stand without brackets when no port follows.
 func splitPort(s string) (host, port string, err error) {
-	bare := s
+	bare := strings.Replace(s, "%25", "%", 1) // a zone, as URLs write it
 	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
-		bare = s[1 : len(s)-1]
+		bare = bare[1 : len(bare)-1]
 	}
 	if _, err := netip.ParseAddr(bare); err == nil {
 		return bare, "", nil
@@ -118,7 +122,10 @@ func client(host string) (string, error) {
 	if host == "" {
 		return "127.0.0.1", nil
 	}
-	if ip, err := netip.ParseAddr(host); err == nil {
+	if ip, err := netip.ParseAddr(strings.Replace(host, "%25", "%", 1)); err == nil {
+		if !plainName(ip.Zone()) || strings.ContainsFunc(ip.Zone(), func(r rune) bool { return r > unicode.MaxASCII }) {
+			return "", addressError("%q is no network interface", ip.Zone())
+		}
 		switch ip.Unmap() {
 		case netip.IPv4Unspecified():
 			return "127.0.0.1", nil
@@ -127,9 +134,10 @@ func client(host string) (string, error) {
 		}
 		return ip.String(), nil
 	}
-	if i := strings.IndexFunc(host, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._", r)
-	}); i >= 0 {
+	if decoded, err := url.PathUnescape(host); err == nil { // as URLs write other scripts
+		host = decoded
+	}
+	if !plainName(host) {
 		return "", addressError("%q is no host name", host)
 	}
 	last := host[strings.LastIndexByte(strings.TrimSuffix(host, "."), '.')+1:]
@@ -140,6 +148,13 @@ func client(host string) (string, error) {
 		return "", addressError("%q is no host name; a port is written :%s", host, host)
 	}
 	return host, nil
+}
+
+// plainName tells whether a name holds nothing that a URL would give a meaning.
+func plainName(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._", r)
+	})
 }
 
 // local tells whether a host is this machine or near it: loopback, a private or

@@ -35,6 +35,7 @@ func TestParseHost(t *testing.T) {
 		"[::1]":               "http://[::1]:11434",
 		"[::1]:8200":          "http://[::1]:8200",
 		"fe80::1%en0":         "http://[fe80::1%25en0]:11434",
+		"[fe80::1%25en0]:80":  "http://[fe80::1%25en0]:80",
 		"ollama.com":          "https://ollama.com:443",
 		// URLs.
 		"http://myhost":               "http://myhost:80",
@@ -44,6 +45,7 @@ func TestParseHost(t *testing.T) {
 		"http://:8200":                "http://127.0.0.1:8200",
 		"http://127.0.0.1:11434/":     "http://127.0.0.1:11434",
 		"https://myhost/ollama/":      "https://myhost:443/ollama",
+		"http://myhost/a%20b":         "http://myhost:80/a%20b",
 		"myhost:8200/a/b":             "http://myhost:8200/a/b",
 		"https://[2001:db8::1]/x":     "https://[2001:db8::1]:443/x",
 		"https://me:p%40ss@myhost":    "https://me:p%40ss@myhost:443",
@@ -97,6 +99,7 @@ func TestParseHostRefuses(t *testing.T) {
 		"11434":                    "a port is written :11434",
 		"http://myhost?x=1":        "query",
 		"http://myhost/#top":       "query",
+		"http://myhost/%zz":        "path",
 		"my\x00host":               "no host name",
 		"me:secret@my host":        "no host name",
 		"http://me:secret@h:99999": "no port",
@@ -146,4 +149,31 @@ func shared(t *testing.T, path ...string) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+// FuzzParseHost: what is accepted can be contacted, and its URL means the same
+// when it is given again.
+func FuzzParseHost(f *testing.F) {
+	for _, seed := range []string{"", ":8200", "myhost", "[::]:1", "fe80::1%en0", "https://me:p%40ss@h/base/", "'0.0.0.0'", "h:1/a%2Fb", "a@b@c", "[::1]x", "http://[fe80::1%25en0]"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		u, err := ParseHost(in)
+		if err != nil {
+			if !errors.Is(err, ErrAddress) {
+				t.Fatalf("%q: %v is no ErrAddress", in, err)
+			}
+			return
+		}
+		if u.Hostname() == "" || u.Port() == "" {
+			t.Fatalf("%q: host %q, port %q", in, u.Hostname(), u.Port())
+		}
+		if _, err := url.Parse(u.String()); err != nil {
+			t.Fatalf("%q: %v", in, err)
+		}
+		again, err := ParseHost(u.String())
+		if err != nil || again.String() != u.String() {
+			t.Fatalf("%q is contacted at %s, and that at %v (%v)", in, u, again, err)
+		}
+	})
 }

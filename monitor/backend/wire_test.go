@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -43,6 +45,7 @@ type fake struct {
 	mu      sync.Mutex
 	answers map[string]http.HandlerFunc
 	asked   []request
+	opened  atomic.Int64 // connections
 }
 
 type request struct{ what, body string }
@@ -58,7 +61,13 @@ func newFake(t *testing.T, answers map[string]http.HandlerFunc) *fake {
 		"POST /api/show":   says(`{}`),
 	}}
 	maps.Copy(f.answers, answers)
-	f.Server = httptest.NewServer(f)
+	f.Server = httptest.NewUnstartedServer(f)
+	f.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			f.opened.Add(1)
+		}
+	}
+	f.Start()
 	t.Cleanup(f.Close)
 	return f
 }
