@@ -15,13 +15,13 @@ import (
 // can help.
 type alertCard struct {
 	card
-	mark        *mark
+	mark        *sign
 	title, text *words
 	button      *commandButton
 }
 
 func newAlertCard(do func(view.Action)) *alertCard {
-	a := &alertCard{mark: newMark(), title: strong().wrapped(), text: body().wrapped(), button: newCommandButton(do)}
+	a := &alertCard{mark: newSign(), title: strong().wrapped(), text: body().wrapped(), button: newCommandButton(do)}
 	a.button.Importance = widget.HighImportance
 	a.fill(container.New(arrange{a.height, a.place}, a.mark.image, a.title, a.text, a.button))
 	a.ExtendBaseWidget(a)
@@ -78,7 +78,7 @@ func (a *alertCard) place(size fyne.Size) {
 type modelRow struct {
 	hover
 	do          func(view.Action)
-	mark        *mark
+	mark        *sign
 	name, state *words
 	facts       *words
 	buttons     []*commandButton
@@ -86,7 +86,7 @@ type modelRow struct {
 }
 
 func newModelRow(tips *tips, do func(view.Action)) *modelRow {
-	m := &modelRow{do: do, mark: newMark(), name: strong(), state: body().trailing(), facts: caption().wrapped()}
+	m := &modelRow{do: do, mark: newSign(), name: strong(), state: body().trailing(), facts: caption().wrapped()}
 	m.box = container.New(arrange{m.height, m.place}, m.mark.image, m.name, m.state, m.facts)
 	m.tips, m.content = tips, m.box
 	m.ExtendBaseWidget(m)
@@ -161,13 +161,13 @@ func (m *modelRow) place(size fyne.Size) {
 // serverRow is a model server, and what to do when it is away.
 type serverRow struct {
 	hover
-	mark       *mark
+	mark       *sign
 	name, text *words
 	next       *words
 }
 
 func newServerRow(tips *tips) *serverRow {
-	s := &serverRow{mark: newMark(), name: strong(), text: body().trailing(), next: caption().wrapped()}
+	s := &serverRow{mark: newSign(), name: strong(), text: body().trailing(), next: caption().wrapped()}
 	s.tips, s.content = tips, container.New(arrange{s.height, s.place}, s.mark.image, s.name, s.text, s.next)
 	s.ExtendBaseWidget(s)
 	return s
@@ -203,12 +203,12 @@ func (s *serverRow) place(size fyne.Size) {
 // banner is a line on a tint: a lost connection, old figures.
 type banner struct {
 	card
-	mark *mark
+	mark *sign
 	text *words
 }
 
 func newBanner() *banner {
-	b := &banner{mark: newMark(), text: body().wrapped()}
+	b := &banner{mark: newSign(), text: body().wrapped()}
 	b.fill(container.New(arrange{
 		func(width float32) float32 {
 			if b.text.text == "" {

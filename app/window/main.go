@@ -110,6 +110,7 @@ func open(opts options) error {
 		return err
 	}
 	screen.Settings().SetTheme(appearance{})
+	screen.SetIcon(windowIcon())
 	client := api.Dial(path)
 	hand := &handover{do: fyne.Do}
 	start := startAgent

@@ -28,13 +28,13 @@ func newMessage(c fyne.Canvas, level view.Level, title, text, button string, clo
 		closed()
 	})
 	m.close.Importance = widget.HighImportance
-	sign := newMark()
-	sign.set(level)
+	shape := newSign()
+	shape.set(level)
 	left := float32(0)
 	if level >= view.Warning {
 		left = gutter
 	} else {
-		sign.image.Hide()
+		shape.image.Hide()
 	}
 	box := container.New(arrange{
 		func(width float32) float32 {
@@ -42,14 +42,14 @@ func newMessage(c fyne.Canvas, level view.Level, title, text, button string, clo
 		},
 		func(size fyne.Size) {
 			width := size.Width - left
-			put(sign.image, 0, (m.title.lineHeight()-glyph)/2, glyph, glyph)
+			put(shape.image, 0, (m.title.lineHeight()-glyph)/2, glyph, glyph)
 			y := m.title.heightFor(width)
 			put(m.title, left, 0, width, y)
 			put(m.text, left, y+8, width, m.text.heightFor(width))
 			button := m.close.MinSize().AddWidthHeight(16, 0)
 			put(m.close, size.Width-button.Width, size.Height-button.Height, button.Width, button.Height)
 		},
-	}, sign.image, m.title, m.text, m.close)
+	}, shape.image, m.title, m.text, m.close)
 	outer := container.New(padded{14, 12}, box)
 	m.popup = widget.NewModalPopUp(outer, c)
 	width := min(c.Size().Width-2*margin, 360)

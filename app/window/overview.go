@@ -199,11 +199,11 @@ func show(object fyne.CanvasObject, visible bool) {
 type headline struct {
 	hover
 	label, text, why *words
-	mark             *mark
+	mark             *sign
 }
 
 func newHeadline(tips *tips) *headline {
-	h := &headline{label: heading(), text: newWords(theme.SizeNameHeadingText, theme.ColorNameForeground), why: body().wrapped(), mark: newMark()}
+	h := &headline{label: heading(), text: newWords(theme.SizeNameHeadingText, theme.ColorNameForeground), why: body().wrapped(), mark: newSign()}
 	h.text.bold = true
 	h.why.colour = theme.ColorNamePlaceHolder
 	h.tips, h.content = tips, container.New(arrange{h.height, h.place}, h.label, h.mark.image, h.text, h.why)

@@ -42,19 +42,19 @@ func (p *pool[W]) take(n int) []W {
 	return p.all[:n]
 }
 
-// mark is the shape of a level.
-type mark struct {
+// sign is the shape of a level.
+type sign struct {
 	image *canvas.Image
 	level view.Level
 }
 
-func newMark() *mark {
-	m := &mark{image: canvas.NewImageFromResource(shapes[view.Unknown])}
+func newSign() *sign {
+	m := &sign{image: canvas.NewImageFromResource(shapes[view.Unknown])}
 	m.image.FillMode = canvas.ImageFillContain
 	return m
 }
 
-func (m *mark) set(level view.Level) {
+func (m *sign) set(level view.Level) {
 	if m.level != level {
 		m.level = level
 		m.image.Resource = shapes[level]
@@ -66,7 +66,7 @@ func (m *mark) set(level view.Level) {
 type factRow struct {
 	hover
 	name, value *words
-	mark        *mark
+	mark        *sign
 	track, fill *canvas.Rectangle
 	share       float32
 	nameWidth   float32 // 0: as wide as the name
@@ -78,7 +78,7 @@ const (
 )
 
 func newFactRow(tips *tips, nameWidth float32) *factRow {
-	f := &factRow{name: body(), value: body(), mark: newMark(), nameWidth: nameWidth, share: -1,
+	f := &factRow{name: body(), value: body(), mark: newSign(), nameWidth: nameWidth, share: -1,
 		track: canvas.NewRectangle(nil), fill: canvas.NewRectangle(nil)}
 	f.name.colour = theme.ColorNamePlaceHolder
 	f.track.CornerRadius, f.fill.CornerRadius = shareHeight/2, shareHeight/2

@@ -33,13 +33,13 @@ type settingsPage struct {
 	notify   *widget.Check
 	labels   struct{ language, server, hint, notify *words }
 	trouble  *words
-	mark     *mark
+	mark     *sign
 	about    *words
 	scroll   *container.Scroll
 }
 
 func newSettingsPage(store func(api.Settings, func(error)), back func()) *settingsPage {
-	s := &settingsPage{store: store, title: strong(), trouble: caption().wrapped(), mark: newMark(), about: caption().wrapped()}
+	s := &settingsPage{store: store, title: strong(), trouble: caption().wrapped(), mark: newSign(), about: caption().wrapped()}
 	s.title.size = theme.SizeNameSubHeadingText
 	s.trouble.colour = theme.ColorNameError
 	s.mark.set(view.Critical)

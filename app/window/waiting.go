@@ -13,13 +13,13 @@ import (
 // waiting is shown in place of the overview until the first update is there.
 type waiting struct {
 	box  *fyne.Container
-	mark *mark
+	mark *sign
 	text *words
 	next *words
 }
 
 func newWaiting() *waiting {
-	w := &waiting{mark: newMark(), text: strong().wrapped(), next: caption().wrapped()}
+	w := &waiting{mark: newSign(), text: strong().wrapped(), next: caption().wrapped()}
 	text := newColumn(4, w.text, w.next)
 	inner := container.New(arrange{
 		func(width float32) float32 { return heightFor(text, width-gutter) },
