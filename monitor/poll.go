@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"io"
 	"reflect"
 	"sync"
 	"time"
@@ -45,10 +46,16 @@ func (m *Monitor) startPollers() {
 	}
 }
 
-// SetBackends replaces the servers. What the old ones answered is forgotten.
+// SetBackends replaces the servers. What the old ones answered is forgotten,
+// and their connections are closed where they have any.
 func (m *Monitor) SetBackends(backends []backend.Backend) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for _, p := range m.pollers {
+		if c, ok := p.backend.(io.Closer); ok {
+			c.Close()
+		}
+	}
 	m.pollers = m.makePollers(backends)
 	if m.running != nil {
 		m.stop()
