@@ -89,7 +89,7 @@ func agentSocket(named string) (path string, startable bool, err error) {
 }
 
 // open shows the window until it is closed.
-func open(opts options) error {
+func open(opts options) (err error) {
 	path, startable, err := agentSocket(opts.socket)
 	if err != nil {
 		return err
@@ -124,7 +124,17 @@ func open(opts options) error {
 	hand.show = w.apply
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	started := false
+	defer func() {
+		if started {
+			return
+		}
+		if cause := recover(); cause != nil { // how Fyne says that it reaches no display
+			err = api.Failure("no_display", fmt.Sprint(cause), nil)
+		}
+	}()
 	screen.Lifecycle().SetOnStarted(func() {
+		started = true
 		go session.run(ctx)
 		go answer(ctx, requests, w)
 	})
