@@ -2,6 +2,7 @@ package objc
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -138,17 +139,21 @@ func TestOwnedObjectsAreReleased(t *testing.T) {
 	group.Wait()
 }
 
+var classes int
+
 func TestNewClass(t *testing.T) {
 	f := open(t)
 	var got []uintptr
-	class, err := f.NewClass("PlimsollTestDelegate", "NSObject", []string{"UNUserNotificationCenterDelegate", "Unknown"},
+	classes++ // a class stays for the life of the process
+	name := fmt.Sprint("PlimsollTestDelegate", classes)
+	class, err := f.NewClass(name, "NSObject", []string{"UNUserNotificationCenterDelegate", "Unknown"},
 		Method{"take:", "v@:@", func(self ID, name SEL, arg uintptr) {
 			got = append(got, uintptr(self), uintptr(name), arg)
 		}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Class("PlimsollTestDelegate") != class {
+	if f.Class(name) != class {
 		t.Error("the class is not registered")
 	}
 	object := f.Send(class, "new")
@@ -158,7 +163,7 @@ func TestNewClass(t *testing.T) {
 		t.Errorf("the method got %v", got)
 	}
 	for _, c := range []struct{ name, super, want string }{
-		{"PlimsollTestDelegate", "NSObject", "taken"}, {"Other", "NSNothing", "no class NSNothing"},
+		{name, "NSObject", "taken"}, {"Other", "NSNothing", "no class NSNothing"},
 	} {
 		if _, err := f.NewClass(c.name, c.super, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("NewClass(%s, %s): %v", c.name, c.super, err)
