@@ -66,8 +66,13 @@ func (d *desktop) Show(n view.Notice) error {
 	if n.Withdraw {
 		return d.withdraw(ctx, n.ID)
 	}
-	if err := d.post(ctx, n); err != nil {
-		if !missing(err) {
+	err := d.post(ctx, n)
+	if broken(err) { // the bus ended, and there may be another
+		d.drop()
+		err = d.post(ctx, n)
+	}
+	if err != nil {
+		if !broken(err) && !missing(err) {
 			return fmt.Errorf("showing a notice: %w", err)
 		}
 		if !d.said {
@@ -86,11 +91,19 @@ func (d *desktop) Show(n view.Notice) error {
 func missing(err error) bool {
 	var answer dbus.Error
 	if !errors.As(err, &answer) {
-		return errors.Is(err, bus.ErrNone) || errors.Is(err, dbus.ErrClosed)
+		return errors.Is(err, bus.ErrNone)
 	}
 	return answer.Name == "org.freedesktop.DBus.Error.ServiceUnknown" ||
 		answer.Name == "org.freedesktop.DBus.Error.NameHasNoOwner" ||
 		strings.HasPrefix(answer.Name, "org.freedesktop.DBus.Error.Spawn.")
+}
+
+// broken tells whether an error is the connection's: neither an answer nor the
+// lack of one.
+func broken(err error) bool {
+	var answer dbus.Error
+	return err != nil && !errors.As(err, &answer) &&
+		!errors.Is(err, bus.ErrNone) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // post sends a notification. The caller holds the mutex.
@@ -169,11 +182,11 @@ func (d *desktop) withdraw(ctx context.Context, notice string) error {
 		return nil
 	}
 	err := d.conn.Object(service, object).CallWithContext(ctx, service+".CloseNotification", 0, p.id).Err
-	var answer dbus.Error
-	if err != nil && !missing(err) && !errors.As(err, &answer) {
+	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("taking a notice back: %w", err)
 	}
-	return nil // a service answers with an error when the person was faster
+	// Nobody shows it any more: the service ended, or the person was faster.
+	return nil
 }
 
 // Close implements Notifier.

@@ -35,6 +35,15 @@ func (d *desktop) connect() error {
 	return nil
 }
 
+// drop ends the connection. The caller holds the mutex.
+func (d *desktop) drop() {
+	if d.conn != nil {
+		d.conn.Close()
+		d.conn = nil
+	}
+	d.forget()
+}
+
 // forget drops what another service, or none, would not know. The caller holds
 // the mutex.
 func (d *desktop) forget() {

@@ -65,7 +65,11 @@ func (*desk) pool(do func()) { do() }
 // of an access key and does not show it.
 func (*desk) label(title string) string { return strings.ReplaceAll(title, "_", "__") }
 
-func (*desk) picture(png []byte) { systray.SetIcon(png) }
+// picture survives the end of the bus, at which systray panics; lost tells of it.
+func (*desk) picture(png []byte) {
+	defer func() { recover() }()
+	systray.SetIcon(png)
+}
 
 // title: panels show no text beside an icon; what they call title is the
 // program's name, which stays.

@@ -132,7 +132,7 @@ func newScene(t *testing.T, language string) *scene {
 	return s
 }
 
-func (s *scene) show(v view.View)           { s.menu.show(v) }
+func (s *scene) show(v view.View)           { s.menu.show(v, true) }
 func (s *scene) pass(d time.Duration)       { s.time = s.time.Add(d) }
 func (s *scene) click(parent, title string) { s.t.Helper(); s.tray.find(s.t, parent, title).clicked() }
 

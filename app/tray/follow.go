@@ -27,7 +27,8 @@ type sources struct {
 // follow shows the views that come, until ctx ends, a person quits or the
 // desktop is lost. do wraps every use of the desktop.
 func (m *menu) follow(ctx context.Context, from sources, do func(func())) error {
-	looking := false
+	looking, some := false, false
+	var last view.View
 	watch := func(open bool) {
 		if looking != open {
 			looking = open
@@ -56,9 +57,13 @@ func (m *menu) follow(ctx context.Context, from sources, do func(func())) error 
 				from.views = nil // nothing new will come; the menu stays
 				continue
 			}
-			do(func() { m.show(v) })
+			last, some = v, true
+			do(func() { m.show(v, looking) })
 		case <-from.opened:
 			watch(true)
+			if some {
+				do(func() { m.show(last, true) })
+			}
 			away.Reset(attention)
 		case <-away.C:
 			watch(false)

@@ -33,6 +33,7 @@ type menu struct {
 	icon           icon // the one that is shown, if drawn
 	drawn          bool
 	title, tooltip string
+	fresh          time.Time // when numbers were last brought up to date
 
 	demo, headline, stale  *line
 	memory, swap, pressure *line
@@ -50,6 +51,7 @@ type menu struct {
 // modelRow is a resident model with its actions as a submenu.
 type modelRow struct {
 	line    *line
+	doing   string // key and state of the model it shows
 	actions []*actionRow
 	detail  *line // instead of actions, so that the submenu is never empty
 }

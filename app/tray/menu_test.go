@@ -297,3 +297,40 @@ func TestCleanText(t *testing.T) {
 		t.Errorf("cleanLines: %q", got)
 	}
 }
+
+// While nobody looks only what happens is shown at once; numbers wait.
+func TestNumbersWaitForAnEye(t *testing.T) {
+	s := newScene(t, "en")
+	v := models("a")
+	v.Memory = view.Row{Label: "Memory", Text: "20 of 32 GiB"}
+	s.menu.show(v, false)
+	first := s.tray.text()
+	if !strings.Contains(first, "20 of 32 GiB") {
+		t.Fatalf("the first view is not shown:\n%s", first)
+	}
+	s.tray.calls = 0
+	v.Memory.Text, v.Tooltip, v.Models[0].Text = "21 of 32 GiB", "14 GiB left", "9.3 GiB · in 3 min"
+	s.menu.show(v, false)
+	if s.tray.calls != 0 {
+		t.Errorf("numbers alone made %d calls:\n%s", s.tray.calls, s.tray.text())
+	}
+	v.Models[0].State = "busy"
+	s.menu.show(v, false)
+	if s.tray.calls != 1 {
+		t.Errorf("a busy model made %d calls", s.tray.calls)
+	}
+	s.tray.find(t, "", "a · 9.3 GiB · in 3 min")
+	s.menu.show(v, true)
+	s.tray.find(t, "", "Memory: 21 of 32 GiB")
+	v.Memory.Text = "22 of 32 GiB"
+	s.pass(unseen)
+	s.menu.show(v, false)
+	s.tray.find(t, "", "Memory: 22 of 32 GiB")
+	v.Memory.Text, v.Icon = "31 of 32 GiB", view.IconCritical
+	s.menu.show(v, false)
+	s.tray.find(t, "", "Memory: 31 of 32 GiB")
+	s.menu.show(models(), false)
+	if strings.Contains(s.tray.text(), "Unload") {
+		t.Errorf("a model that went is still there:\n%s", s.tray.text())
+	}
+}

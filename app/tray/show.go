@@ -7,21 +7,34 @@ import (
 	"plimsoll/monitor"
 )
 
-// show brings icon, text and rows to a View.
-func (m *menu) show(v view.View) {
+// unseen is how old a number in a closed menu may get. Most panels read the
+// whole menu again after each change, which costs this program 2 ms; nobody
+// sees it, and an opened menu is brought up to date at once.
+const unseen = 5 * time.Second
+
+// show brings icon, text and rows to a View. looking tells that the menu may be
+// open: then every number follows, else only what happens (models, alerts, the
+// icon) does at once.
+func (m *menu) show(v view.View, looking bool) {
 	now := m.now()
+	fresh := looking || v.Icon != m.icon.state || now.Sub(m.fresh) >= unseen
+	if fresh {
+		m.fresh = now
+	}
 	m.picture(icon{state: v.Icon, badge: v.Badge})
 	if title := clean(v.Title, titleLimit); title != m.title {
 		m.title = title
 		m.tray.Title(title)
 	}
-	if tooltip := cleanLines(v.Tooltip, tooltipLimit); tooltip != m.tooltip {
-		m.tooltip = tooltip
-		m.tray.Tooltip(tooltip)
+	if fresh {
+		if tooltip := cleanLines(v.Tooltip, tooltipLimit); tooltip != m.tooltip {
+			m.tooltip = tooltip
+			m.tray.Tooltip(tooltip)
+		}
+		m.showFacts(v)
 	}
-	m.showFacts(v)
 	m.showServers(v.Servers)
-	m.showModels(v.Models, now)
+	m.showModels(v.Models, now, fresh)
 	m.unloadAll.show("", v.UnloadAll, now)
 	m.showAlerts(v.Alerts, now)
 }
@@ -89,7 +102,7 @@ func (m *menu) showServers(servers []view.Server) {
 	}
 }
 
-func (m *menu) showModels(models []view.Model, now time.Time) {
+func (m *menu) showModels(models []view.Model, now time.Time, fresh bool) {
 	keys := make([]string, len(models))
 	for i, model := range models {
 		keys[i] = model.Key
@@ -98,7 +111,7 @@ func (m *menu) showModels(models []view.Model, now time.Time) {
 		if i < 0 {
 			m.models[place].hide(now)
 		} else {
-			m.models[place].show(models[i], now)
+			m.models[place].show(models[i], now, fresh)
 		}
 	}
 	if len(models) == 0 {
@@ -113,7 +126,7 @@ func (m *menu) showModels(models []view.Model, now time.Time) {
 	}
 }
 
-func (r *modelRow) show(model view.Model, now time.Time) {
+func (r *modelRow) show(model view.Model, now time.Time, fresh bool) {
 	shown := 0
 	for i, row := range r.actions {
 		var action *view.Action
@@ -127,6 +140,12 @@ func (r *modelRow) show(model view.Model, now time.Time) {
 		r.detail.show(firstOf(model.State, model.Text, model.Name), "", false)
 	} else {
 		r.detail.hide()
+	}
+	// A model that does what it did has only numbers that changed.
+	if doing := model.Key + "\x00" + model.State; fresh || r.doing != doing || !r.line.visible {
+		r.doing = doing
+	} else {
+		return
 	}
 	title := model.Name
 	if model.Text != "" {

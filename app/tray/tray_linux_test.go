@@ -256,6 +256,10 @@ func TestNoClickIsLostUnderUpdates(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := menu.Find("b", "Unload").ID
+	if err := item.Open(); err != nil { // every number follows now
+		t.Fatal(err)
+	}
+	p.expect("watch true")
 	done := make(chan error, 1)
 	go func() {
 		for range 20 {
@@ -326,9 +330,20 @@ func TestBusGoesAway(t *testing.T) {
 	h := traytest.New(t)
 	p := run(t, h, "lost")
 	p.item("lost")
+	done := make(chan struct{})
+	go func() { // icons change while it happens
+		defer close(done)
+		for n := 0; ; n++ {
+			if json.NewEncoder(p.in).Encode(view.View{Badge: fmt.Sprint(n % 100)}) != nil {
+				return // it ended
+			}
+		}
+	}()
+	p.expect("shown")
 	h.StopBus()
 	p.expect("error")
 	if code := p.end(); code != 3 {
 		t.Errorf("ended with %d:\n%s", code, p.log.String())
 	}
+	<-done
 }

@@ -51,7 +51,8 @@ func (h *Host) StartPanel() error {
 	properties := map[string]*prop.Prop{
 		"IsStatusNotifierHostRegistered": {Value: true, Emit: prop.EmitTrue},
 		"ProtocolVersion":                {Value: int32(0), Emit: prop.EmitTrue},
-		"RegisteredStatusNotifierItems":  {Value: []string{}, Emit: prop.EmitTrue},
+		// Not told as a signal: that would panic at the end of the bus.
+		"RegisteredStatusNotifierItems": {Value: []string{}, Emit: prop.EmitFalse},
 	}
 	if p.list, err = prop.Export(conn, watcherPath, prop.Map{watcherName: properties}); err != nil {
 		conn.Close()
