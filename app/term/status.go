@@ -40,19 +40,20 @@ func (p Page) heading(b *strings.Builder, v view.View) {
 		if colour == plain {
 			colour = bold
 		}
-		p.hang(b, "", joined(v.Line), colour)
+		p.hang(b, "", OneLine(v.Line), colour)
 		for detail := range strings.Lines(v.Line.Detail) {
 			p.hang(b, "  ", Clean(strings.TrimSpace(detail)), dim)
 		}
 	}
 }
 
-// joined is a row on one line: "Label: text" without a label twice.
-func joined(r view.Row) string {
-	if r.Label == "" || strings.HasPrefix(r.Text, r.Label) {
-		return Clean(r.Text)
+// OneLine is a row as text, with its label unless the text begins with it.
+func OneLine(r view.Row) string {
+	label, text := Clean(r.Label), oneLine(r.Text)
+	if label == "" || len(text) >= len(label) && strings.EqualFold(text[:len(label)], label) {
+		return text
 	}
-	return Clean(r.Label) + "  " + Clean(r.Text)
+	return label + "  " + text
 }
 
 func oneLine(s string) string { return Clean(strings.ReplaceAll(s, "\n", " · ")) }

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"plimsoll"
+	"plimsoll/app/notify"
+	"plimsoll/app/tray"
+	"plimsoll/app/view"
+	"plimsoll/metal"
+	"plimsoll/monitor"
+	"plimsoll/monitor/api"
+	"plimsoll/monitor/backend"
+)
+
+// agentConfig is what differs between an agent on this machine and the demo.
+type agentConfig struct {
+	socket    string
+	settings  *settingsFile
+	local     metal.Reader
+	clock     monitor.Clock
+	simulated bool
+	// server makes the backend for the settings in force.
+	server     func(api.Settings) (backend.Backend, error)
+	endProcess func(pid int, started uint64) error
+	tray       bool
+	// listening is told once clients can connect; nil tells nobody.
+	listening func(*agent)
+}
+
+// agentConfig is the configuration on this machine. A settings file that could
+// not be read is reported here and does not keep the agent from starting.
+func (p *program) agentConfig() (agentConfig, error) {
+	socket, _, err := p.socket()
+	if err != nil {
+		return agentConfig{}, err
+	}
+	path, err := settingsPath(p.goos, p.home, p.getenv)
+	if err != nil {
+		return agentConfig{}, err
+	}
+	settings, aside, problem := openSettings(path)
+	switch {
+	case aside != "":
+		p.complain(p.words.Text("cli.settings.aside", view.Args{"Path": path, "Aside": aside, "Reason": problem.Error()}))
+	case problem != nil:
+		p.complain(p.words.Text("cli.settings.unreadable", view.Args{"Path": path, "Reason": problem.Error()}))
+	}
+	local, err := p.machine()
+	if err != nil {
+		return agentConfig{}, err
+	}
+	return agentConfig{
+		socket: socket, settings: settings, local: local, clock: p.clock,
+		server: p.server, endProcess: metal.EndProcess,
+	}, nil
+}
+
+// agent is the running program behind the API, the tray and the notifications.
+type agent struct {
+	program  *program
+	config   agentConfig
+	monitor  *monitor.Monitor
+	windows  *windows
+	started  time.Time
+	log      *slog.Logger
+	words    atomic.Pointer[view.Renderer]
+	changed  chan struct{} // another language is in force
+	notifier notify.Notifier
+	inTray   atomic.Bool
+}
+
+// runAgent is the agent from its socket to its end: by ctx, or by Quit in the
+// tray. It fails with api.ErrAgentRunning when the socket is another's. On macOS
+// a tray makes it the main goroutine's work.
+func (p *program) runAgent(ctx context.Context, c agentConfig) error {
+	l, err := api.Listen(c.socket)
+	if err != nil {
+		return err
+	}
+	a, err := p.newAgent(c)
+	if err != nil {
+		l.Close()
+		return err
+	}
+	ctx, quit := context.WithCancel(ctx)
+	defer quit()
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() error { return orEnded(ctx, a.monitor.Run(ctx)) })
+	parts.Go(func() error { return api.Serve(ctx, l, a, a.health) })
+	a.log.Info("agent started", "version", plimsoll.Version, "socket", c.socket)
+	if c.listening != nil {
+		c.listening(a)
+	}
+	if c.tray {
+		a.showTray(ctx, quit, parts)
+	} else {
+		parts.Go(func() error { return a.feed(ctx, a.monitor.Subscribe(monitor.Options{}), nil) })
+	}
+	err = parts.Wait()
+	a.log.Info("agent ended")
+	return err
+}
+
+func orEnded(ctx context.Context, err error) error {
+	if ended(ctx, err) {
+		return nil
+	}
+	return err
+}
+
+func (p *program) newAgent(c agentConfig) (*agent, error) {
+	server, err := c.server(c.settings.get())
+	if err != nil {
+		return nil, err
+	}
+	level := slog.LevelInfo
+	if p.verbose {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewTextHandler(p.errs, &slog.HandlerOptions{Level: level}))
+	a := &agent{
+		program: p, config: c, log: log, started: time.Now(), changed: make(chan struct{}, 1),
+		windows: newWindows(p.getenv, c.socket, log),
+		monitor: monitor.New(monitor.Config{
+			Local: c.local, Backends: []backend.Backend{server}, Clock: c.clock,
+			Simulated: c.simulated, EndProcess: c.endProcess, Log: log,
+		}),
+	}
+	a.words.Store(p.words)
+	return a, nil
+}
+
+// noticeIcon is the size in pixels of the icon in a notification: the 48 points
+// of the freedesktop servers, doubled.
+const noticeIcon = 96
+
+// showTray runs the tray here and the notifications beside it, until ctx ends or
+// the person quits. Should the tray fail, the agent goes on without.
+func (a *agent) showTray(ctx context.Context, quit func(), parts *errgroup.Group) {
+	a.notifier = notify.New(plimsoll.Name, tray.Icon(view.IconNormal, "", noticeIcon, false), func(c monitor.Command) { a.click(ctx, c) }, a.log)
+	box := a.monitor.Subscribe(monitor.Options{})
+	views := make(chan view.View, 1)
+	parts.Go(func() error {
+		defer a.notifier.Close()
+		return a.feed(ctx, box, views)
+	})
+	a.inTray.Store(true)
+	defer a.inTray.Store(false)
+	err := tray.Run(ctx, tray.Config{
+		Name: plimsoll.Name, ID: plimsoll.ID, Words: a.words.Load(), Log: a.log,
+		Do:    func(c monitor.Command) { a.click(ctx, c) },
+		Open:  func(page string) { a.tell(a.OpenWindow(page)) },
+		Quit:  quit,
+		Watch: box.SetWatch,
+	}, views)
+	if err != nil && ctx.Err() == nil {
+		a.log.Error("tray ended", "error", err)
+		return
+	}
+	quit()
+}
+
+// feed renders each update for the tray and announces what its events are worth.
+// Without a tray nothing is rendered; alerts then go to the log.
+func (a *agent) feed(ctx context.Context, box *monitor.Mailbox, views chan view.View) error {
+	defer box.Close()
+	var latest monitor.Update
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.changed:
+			latest.Events = nil
+		case <-box.Ready():
+			update, ok := box.Take()
+			if !ok {
+				continue
+			}
+			latest = update
+		}
+		if latest.Snapshot == nil {
+			continue
+		}
+		words := a.words.Load()
+		if views != nil {
+			replace(views, words.Render(latest, a.config.clock.Now()))
+		}
+		if len(latest.Events) > 0 {
+			a.announce(words.Notices(latest))
+		}
+	}
+}
+
+// replace leaves v as the only value in a channel of one place that feed alone
+// sends to: an unread older view is of no use to anybody.
+func replace(views chan view.View, v view.View) {
+	select {
+	case <-views:
+	default:
+	}
+	views <- v
+}
+
+func (a *agent) announce(notices []view.Notice) {
+	for _, n := range notices {
+		if a.notifier == nil {
+			if !n.Withdraw {
+				a.log.Warn("alert", "id", n.ID, "severity", n.Severity, "title", n.Title, "text", n.Text)
+			}
+			continue
+		}
+		if a.config.settings.get().Quiet && !n.Withdraw {
+			continue
+		}
+		if err := a.notifier.Show(n); err != nil {
+			a.log.Warn("notification not shown", "id", n.ID, "error", err)
+		}
+	}
+}
+
+// click carries out what a menu row or a notification's button asks for. It
+// returns at once, as a server may take seconds to refuse.
+func (a *agent) click(ctx context.Context, c monitor.Command) {
+	go func() { a.tell(a.monitor.Do(ctx, c)) }()
+}
+
+// tell shows a person at the tray why a click did nothing.
+func (a *agent) tell(err error) {
+	if err == nil || a.notifier == nil {
+		return
+	}
+	a.log.Warn("click failed", "error", err)
+	words := a.words.Load()
+	if err := a.notifier.Show(view.Notice{ID: "click", Title: words.Text("cli.click.failed"), Text: words.Error(err), Severity: monitor.SeverityInfo}); err != nil {
+		a.log.Warn("notification not shown", "error", err)
+	}
+}
+
+func (a *agent) health() api.Health {
+	return api.Health{
+		Version: plimsoll.Version, PID: os.Getpid(), Uptime: time.Since(a.started).Seconds(),
+		Simulated: a.config.simulated, Tray: a.inTray.Load(),
+	}
+}
+
+// Subscribe, Do, Models, Settings, SetSettings and OpenWindow make the agent an
+// api.Agent.
+func (a *agent) Subscribe(o monitor.Options) *monitor.Mailbox    { return a.monitor.Subscribe(o) }
+func (a *agent) Do(ctx context.Context, c monitor.Command) error { return a.monitor.Do(ctx, c) }
+func (a *agent) Models() []backend.Model                         { return a.monitor.Models() }
+func (a *agent) Settings() api.Settings                          { return a.config.settings.get() }
+
+// SetSettings stores settings and puts them in force: the language of the tray
+// and of notifications, and the server.
+func (a *agent) SetSettings(s api.Settings) error {
+	if err := checkSettings(s); err != nil {
+		return err
+	}
+	before := a.config.settings.get()
+	if err := a.config.settings.set(s); err != nil {
+		return err
+	}
+	if s.Language != before.Language {
+		tag := s.Language
+		if tag == "" {
+			tag = view.SystemLanguage(a.program.getenv)
+		}
+		a.words.Store(view.In(tag))
+		select {
+		case a.changed <- struct{}{}:
+		default:
+		}
+	}
+	if s.Server == before.Server {
+		return nil
+	}
+	server, err := a.config.server(s)
+	if err != nil {
+		return api.Failure("bad_settings", "the server's address", err)
+	}
+	a.monitor.SetBackends([]backend.Backend{server})
+	return nil
+}
+
+// OpenWindow starts the window program, or sends a running window to a page.
+func (a *agent) OpenWindow(page string) error {
+	if page != "" && page != "settings" {
+		return api.Failure("bad_request", fmt.Sprintf("the window has no page %q", page), nil)
+	}
+	return a.windows.open(page)
+}
