@@ -35,6 +35,7 @@ type overview struct {
 	titles struct{ servers, models, consumers, recent *words }
 	cards  struct{ servers, models, consumers, recent *card }
 
+	charts *fyne.Container
 	column *fyne.Container
 	scroll *container.Scroll
 }
@@ -60,7 +61,8 @@ func newOverview(do func(view.Action)) *overview {
 	o.cards.consumers = titled(o.titles.consumers, nil, o.consumers.box)
 	o.cards.recent = titled(o.titles.recent, nil, o.recent.box)
 
-	memory := newCard(newColumn(12, o.line, o.bar.box, o.facts.box, o.charts()))
+	o.charts = o.pair()
+	memory := newCard(newColumn(12, o.line, o.bar.box, o.facts.box, o.charts))
 	o.column = newColumn(gap, o.stale, o.alerts.box, memory,
 		o.cards.models, o.cards.servers, o.cards.consumers, o.cards.recent)
 	o.scroll = container.NewVScroll(container.New(padded{margin, 2}, o.column))
@@ -68,8 +70,8 @@ func newOverview(do func(view.Action)) *overview {
 	return o
 }
 
-// charts puts the two curves side by side.
-func (o *overview) charts() *fyne.Container {
+// pair puts the two curves side by side.
+func (o *overview) pair() *fyne.Container {
 	left, right := o.curves[0].box, o.curves[1].box
 	return container.New(arrange{
 		func(width float32) float32 { return heightFor(left, width/2) },
@@ -125,6 +127,7 @@ func (o *overview) set(p picture) {
 		show(o.cards.recent, len(v.Recent) > 0)
 		relayout(o.scroll.Content) // heights may be others
 		o.scroll.Refresh()
+		o.tips.check()
 	}
 }
 

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"fyne.io/fyne/v2"
-
 	"plimsoll/metal"
 	"plimsoll/monitor"
 	"plimsoll/monitor/api"
@@ -66,7 +64,7 @@ func TestRealWindow(t *testing.T) {
 	keepPicture(t, "real-overview.png", img)
 
 	// The button stands where the software renderer draws it too.
-	x, y := place(t, agent.update(t))
+	x, y := buttonAt(t, agent.update(t))
 	tool(t, display, "xdotool", "mousemove", "--window", window, fmt.Sprint(x), fmt.Sprint(y), "click", "1")
 	agent.wait(t, "the click's command", func() bool { return len(agent.commands) > 0 })
 	if c := agent.commands[0]; c.Kind != monitor.CommandUnload || c.Model != "qwen3:14b" {
@@ -190,12 +188,12 @@ func (stillMachine) Poll(context.Context) backend.Answer {
 	return backend.Answer{Status: status, Residents: []backend.Resident{r}}
 }
 
-// place is the middle of the first model's Unload button in the window's pixels.
-func place(t *testing.T, u monitor.Update) (x, y int) {
+// buttonAt is the middle of the first model's Unload button in the window's pixels.
+func buttonAt(t *testing.T, u monitor.Update) (x, y int) {
 	t.Helper()
 	w := stage(t, false, nil)
 	w.apply(pictureOf(u, "en"))
 	button := w.overview.models.all[0].buttons[0]
-	at := fyne.CurrentApp().Driver().AbsolutePositionForObject(button)
+	at := place(button)
 	return int(at.X + button.Size().Width/2), int(at.Y + button.Size().Height/2)
 }

@@ -124,6 +124,8 @@ func draw(updates []monitor.Update, settings api.Settings, page string, how stil
 	if how.scale > 0 {
 		w.Canvas().(software.WindowlessCanvas).SetScale(float32(how.scale))
 	}
+	// A curve of one moment is none.
+	show(w.overview.charts, len(session.ring.points) > 2)
 	w.apply(last)
 	w.show(page)
 	w.Resize(windowSize)

@@ -18,7 +18,8 @@ type tips struct {
 	ground *canvas.Rectangle
 	text   *words
 	owner  *hover
-	at     fyne.Position
+	at     fyne.Position // of the pointer
+	stood  fyne.Position // of the owner when its tip was shown
 	// later runs a function on Fyne's goroutine after a moment: a tip is for who
 	// rests the pointer, not for who passes by.
 	later func(func())
@@ -37,12 +38,14 @@ func newTips() *tips {
 	return t
 }
 
-// enter says that the pointer is over owner.
-func (t *tips) enter(owner *hover, at fyne.Position) {
-	if owner.detail == "" {
+// moved says that the pointer moves within owner. A window that opens or scrolls
+// below a pointer that rests asks for no tip.
+func (t *tips) moved(owner *hover, at fyne.Position) {
+	t.at = at
+	if owner.detail == "" || t.owner == owner {
 		return
 	}
-	t.owner, t.at = owner, at
+	t.owner = owner
 	t.later(func() {
 		if t.owner == owner {
 			t.show(owner)
@@ -50,8 +53,24 @@ func (t *tips) enter(owner *hover, at fyne.Position) {
 	})
 }
 
+// check brings a tip up to date after the page has changed below it.
+func (t *tips) check() {
+	switch {
+	case t.owner == nil || !t.layer.Visible():
+	case t.owner.detail == "" || !t.owner.Visible() || place(t.owner.content) != t.stood:
+		t.leave(t.owner)
+	case t.owner.detail != t.text.text:
+		t.show(t.owner)
+	}
+}
+
+func place(o fyne.CanvasObject) fyne.Position {
+	return fyne.CurrentApp().Driver().AbsolutePositionForObject(o)
+}
+
 func (t *tips) show(owner *hover) {
 	at := t.at
+	t.stood = place(owner.content)
 	t.text.set(owner.detail)
 	room := t.layer.Size()
 	width := min(room.Width-2*margin, 300)
@@ -95,14 +114,10 @@ func (h *hover) inner() fyne.CanvasObject { return h.content }
 func (h *hover) heightFor(width float32) float32 { return heightFor(h.content, width) }
 
 // MouseIn implements desktop.Hoverable.
-func (h *hover) MouseIn(e *desktop.MouseEvent) { h.tips.enter(h, e.AbsolutePosition) }
+func (h *hover) MouseIn(*desktop.MouseEvent) {}
 
 // MouseMoved implements desktop.Hoverable.
-func (h *hover) MouseMoved(e *desktop.MouseEvent) {
-	if h.tips.owner == h {
-		h.tips.at = e.AbsolutePosition
-	}
-}
+func (h *hover) MouseMoved(e *desktop.MouseEvent) { h.tips.moved(h, e.AbsolutePosition) }
 
 // MouseOut implements desktop.Hoverable.
 func (h *hover) MouseOut() { h.tips.leave(h) }

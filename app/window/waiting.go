@@ -45,7 +45,7 @@ func (w *waiting) set(p picture) {
 
 // faded is the veil over a picture that is no longer true.
 func faded(c color.NRGBA) color.NRGBA {
-	c.A = 0xA8
+	c.A = 0x96
 	return c
 }
 

@@ -188,8 +188,12 @@ func TestHoverShowsTheLongForm(t *testing.T) {
 	w := stage(t, false, nil)
 	w.apply(pictureOf(calm(), "en"))
 	row := w.overview.models.all[0]
-	row.MouseIn(&desktop.MouseEvent{PointEvent: fyne.PointEvent{AbsolutePosition: fyne.NewPos(100, 630)}})
 	tips := w.overview.tips
+	row.MouseIn(nil)
+	if tips.layer.Visible() {
+		t.Error("a pointer that rests has a tip")
+	}
+	row.MouseMoved(&desktop.MouseEvent{PointEvent: fyne.PointEvent{AbsolutePosition: fyne.NewPos(100, 630)}})
 	if !tips.layer.Visible() || tips.text.text != row.detail || row.detail == "" {
 		t.Fatalf("the tip says %q, want %q", tips.text.text, row.detail)
 	}
@@ -199,6 +203,11 @@ func TestHoverShowsTheLongForm(t *testing.T) {
 	row.MouseOut()
 	if tips.layer.Visible() {
 		t.Error("the tip stays")
+	}
+	row.MouseMoved(&desktop.MouseEvent{PointEvent: fyne.PointEvent{AbsolutePosition: fyne.NewPos(100, 300)}})
+	w.apply(pictureOf(swapping(), "en")) // alerts push the row down
+	if tips.layer.Visible() {
+		t.Error("the tip stays where its row no longer is")
 	}
 }
 
