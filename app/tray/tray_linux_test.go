@@ -222,6 +222,7 @@ func TestOpenedMenuIsWatched(t *testing.T) {
 	h := traytest.New(t)
 	for name, open := range map[string]func(*traytest.Item) error{
 		"KDE and GNOME": (*traytest.Item).Open, "libdbusmenu": (*traytest.Item).OpenGroup,
+		"libdbusmenu, submenu": func(i *traytest.Item) error { return i.OpenSub(1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := run(t, h, "watch")

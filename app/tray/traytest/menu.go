@@ -163,8 +163,21 @@ func (i *Item) event(id int32, name string) error {
 }
 
 // OpenGroup tells the item that its menu was opened, in the way of libdbusmenu
-// (Xfce, MATE, Cinnamon).
+// (Xfce, MATE, Cinnamon), as seen on the bus of an xfce4-panel 4.18.
 func (i *Item) OpenGroup() error {
+	object, err := i.menuObject()
+	if err != nil {
+		return err
+	}
+	if err := object.Call(menuName+".AboutToShowGroup", 0, []int32{0}).Err; err != nil {
+		return fmt.Errorf("announcing that the tray menu opens: %w", err)
+	}
+	return nil
+}
+
+// OpenSub tells the item that a row's submenu was opened, in the way of
+// libdbusmenu.
+func (i *Item) OpenSub(id int32) error {
 	object, err := i.menuObject()
 	if err != nil {
 		return err
@@ -174,7 +187,7 @@ func (i *Item) OpenGroup() error {
 		Name string
 		Data dbus.Variant
 		Time uint32
-	}{{0, "opened", dbus.MakeVariant(int32(0)), 0}}
+	}{{id, "opened", dbus.MakeVariant(int32(0)), 0}}
 	if err := object.Call(menuName+".EventGroup", 0, events).Err; err != nil {
 		return fmt.Errorf("sending a group of events to the tray menu: %w", err)
 	}
