@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -148,12 +149,12 @@ func (a *agent) showTray(ctx context.Context, quit func(), parts *errgroup.Group
 	a.notifier = notify.New(plimsoll.Name, tray.Icon(view.IconNormal, "", noticeIcon, false), func(c monitor.Command) { a.click(ctx, c) }, a.log)
 	box := a.monitor.Subscribe(monitor.Options{})
 	views := make(chan view.View, 1)
+	a.inTray.Store(true)
+	defer a.inTray.Store(false)
 	parts.Go(func() error {
 		defer a.notifier.Close()
 		return a.feed(ctx, box, views)
 	})
-	a.inTray.Store(true)
-	defer a.inTray.Store(false)
 	err := tray.Run(ctx, tray.Config{
 		Name: plimsoll.Name, ID: plimsoll.ID, Words: a.words.Load(), Log: a.log,
 		Do:    func(c monitor.Command) { a.click(ctx, c) },
@@ -161,11 +162,12 @@ func (a *agent) showTray(ctx context.Context, quit func(), parts *errgroup.Group
 		Quit:  quit,
 		Watch: box.SetWatch,
 	}, views)
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case ctx.Err() != nil || err == nil:
+		quit()
+	case !errors.Is(err, tray.ErrNoBus): // which the tray has told already
 		a.log.Error("tray ended", "error", err)
-		return
 	}
-	quit()
 }
 
 // feed renders each update for the tray and announces what its events are worth.
@@ -190,7 +192,7 @@ func (a *agent) feed(ctx context.Context, box *monitor.Mailbox, views chan view.
 			continue
 		}
 		words := a.words.Load()
-		if views != nil {
+		if a.inTray.Load() {
 			replace(views, words.Render(latest, a.config.clock.Now()))
 		}
 		if len(latest.Events) > 0 {
