@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"image"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"time"
 
 	"plimsoll/monitor"
@@ -24,8 +20,6 @@ type demo struct {
 	options  []string
 	folder   string // of the pictures
 	suffix   string // of their names
-	log      bytes.Buffer
-	agent    *exec.Cmd
 	socket   string
 }
 
@@ -42,19 +36,20 @@ func (d *demo) show(ctx context.Context) (err error) {
 }
 
 // run starts the demo, takes its pictures, prints its terminal view and ends it.
-func (d *demo) run(ctx context.Context) error {
+func (d *demo) run(ctx context.Context) (err error) {
 	d.socket = filepath.Join(d.session.folder, "run", "demo.sock")
 	argv := append([]string{"bin/plimsoll", "--socket", d.socket}, d.languageOption()...)
 	argv = append(argv, "demo", "--for", "5m", "--speed", "10")
-	d.agent = exec.Command(argv[0], append(argv[1:], d.options...)...)
-	d.agent.Env = d.session.env
-	d.agent.Stdout, d.agent.Stderr = &d.log, &d.log
-	d.agent.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := d.agent.Start(); err != nil {
-		return fmt.Errorf("starting the demo: %w", err)
+	agent, err := d.spawn(append(argv, d.options...)...)
+	if err != nil {
+		return err
 	}
-	defer stop(d.agent)
-
+	defer d.stop(agent)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%w\n%s", err, d.said(agent))
+		}
+	}()
 	if err := d.awaitItem(ctx); err != nil {
 		return err
 	}
@@ -98,12 +93,6 @@ func (d *demo) languageOption() []string {
 		return nil
 	}
 	return []string{"--lang", d.language}
-}
-
-// tail is the end of what the demo printed, for errors.
-func (d *demo) tail() string {
-	lines := strings.Split(strings.TrimSpace(d.log.String()), "\n")
-	return strings.Join(lines[max(0, len(lines)-15):], "\n")
 }
 
 // awaitItem waits for the tray icon to be registered.

@@ -53,7 +53,7 @@ func show(ctx context.Context, folder string, languages, options []string) error
 			d.suffix = "-" + language
 		}
 		if err := d.show(ctx); err != nil {
-			return fmt.Errorf("%w\n%s", err, d.tail())
+			return err
 		}
 	}
 	return nil

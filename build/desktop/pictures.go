@@ -92,10 +92,12 @@ func (s *session) windows(ctx context.Context, attribute, pattern string) ([]str
 	return strings.Fields(string(out)), nil
 }
 
-// awaitWindow waits for Plimsoll's window to be there and drawn.
-func (d *demo) awaitWindow(ctx context.Context) (image.Image, error) {
-	var picture image.Image
-	err := await(ctx, "the window", 20*time.Second, func() error {
+// The window's place on the screen, left of the menu.
+const windowX, windowY = 60, 70
+
+// awaitWindow waits for Plimsoll's window to be there, in its place and drawn.
+func (d *demo) awaitWindow(ctx context.Context) (picture image.Image, err error) {
+	err = await(ctx, "the window", 20*time.Second, func() error {
 		found, err := d.windows(ctx, "--class", "plimsoll")
 		if err != nil {
 			return err
@@ -103,7 +105,12 @@ func (d *demo) awaitWindow(ctx context.Context) (image.Image, error) {
 		if len(found) == 0 {
 			return errors.New("there is none")
 		}
-		if picture, err = d.part(ctx, found[len(found)-1]); err != nil {
+		window := found[len(found)-1]
+		if at, err := d.place(ctx, window); err != nil || at.Min.X > windowX+20 {
+			_ = d.command(ctx, "xdotool", "windowmove", window, fmt.Sprint(windowX), fmt.Sprint(windowY)).Run()
+			return errors.New("it is not in its place")
+		}
+		if picture, err = d.part(ctx, window); err != nil {
 			return err
 		}
 		if n := colours(picture); n < enoughColours {

@@ -75,7 +75,7 @@ func (s *session) start(ctx context.Context) error {
 		{"xfce4-panel", "--disable-wm-check", "--sm-client-disable"},
 		{"dunst"},
 	} {
-		if err := s.spawn(argv...); err != nil {
+		if _, err := s.spawn(argv...); err != nil {
 			return err
 		}
 	}
@@ -148,17 +148,32 @@ func (s *session) command(ctx context.Context, argv ...string) *exec.Cmd {
 	return cmd
 }
 
-// spawn starts a program that stays until the desktop ends.
-func (s *session) spawn(argv ...string) error {
+// spawn starts a program that stays until the desktop ends, or it is stopped. Its
+// output goes to a file: a pipe would stay open in what the program starts.
+func (s *session) spawn(argv ...string) (*exec.Cmd, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = s.env
-	log, err := os.Create(filepath.Join(s.folder, argv[0]+".log"))
+	log, err := os.Create(s.logOf(cmd))
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("starting %s: %w", argv[0], err)
 	}
 	defer log.Close() // the program has it
 	cmd.Stdout, cmd.Stderr = log, log
-	return s.keep(cmd)
+	return cmd, s.keep(cmd)
+}
+
+func (s *session) logOf(cmd *exec.Cmd) string {
+	return filepath.Join(s.folder, filepath.Base(cmd.Args[0])+".log")
+}
+
+// said is the end of what a program printed, for errors.
+func (s *session) said(cmd *exec.Cmd) string {
+	text, err := os.ReadFile(s.logOf(cmd))
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(lines[max(0, len(lines)-15):], "\n")
 }
 
 // announced starts a program that writes one line to its file 3 when it is ready,
@@ -203,14 +218,15 @@ func (s *session) end() {
 	if s.bus != nil {
 		s.bus.Close()
 	}
-	for _, cmd := range slices.Backward(s.children) {
-		stop(cmd)
+	for len(s.children) > 0 {
+		s.stop(s.children[len(s.children)-1])
 	}
 	os.RemoveAll(s.folder)
 }
 
 // stop ends a program and what it started: politely, then not.
-func stop(cmd *exec.Cmd) {
+func (s *session) stop(cmd *exec.Cmd) {
+	s.children = slices.DeleteFunc(s.children, func(c *exec.Cmd) bool { return c == cmd })
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 	timer := time.AfterFunc(3*time.Second, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	defer timer.Stop()
