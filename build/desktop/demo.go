@@ -7,6 +7,7 @@ import (
 	"image"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"plimsoll/monitor"
@@ -23,8 +24,12 @@ type demo struct {
 	socket   string
 }
 
-// scenePatience is how long the simulated life may take to become worth a picture.
-const scenePatience = 20 * time.Second
+// A scene is worth a picture when there is some history to draw and something to
+// see in it. scenePatience is how long the simulated life may take to get there.
+const (
+	sceneHistory  = 100.0 // simulated seconds
+	scenePatience = 25 * time.Second
+)
 
 // show brings a desktop up for the demo and ends both.
 func (d *demo) show(ctx context.Context) (err error) {
@@ -45,6 +50,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer d.stop(agent)
+	defer d.closeWindows()
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%w\n%s", err, d.said(agent))
@@ -88,6 +94,18 @@ func (d *demo) run(ctx context.Context) (err error) {
 	return d.terminal(ctx)
 }
 
+// closeWindows ends the window programs, which outlive their agent.
+func (d *demo) closeWindows() {
+	found, _ := d.windows(context.Background(), "--class", "plimsoll")
+	for _, window := range found {
+		var pid int
+		out, err := d.command(context.Background(), "xdotool", "getwindowpid", window).Output()
+		if _, scanned := fmt.Sscan(string(out), &pid); err == nil && scanned == nil && pid > 1 {
+			end(pid)
+		}
+	}
+}
+
 func (d *demo) languageOption() []string {
 	if d.language == "" {
 		return nil
@@ -110,8 +128,8 @@ func (d *demo) awaitItem(ctx context.Context) error {
 	})
 }
 
-// awaitScene waits until two models are resident and an alert stands: then there
-// is something to see. When it does not come it says so, which is no error.
+// awaitScene waits until two models are resident and a critical alert stands.
+// When that does not come it says so, which is no error.
 func (d *demo) awaitScene(ctx context.Context, client *api.Client) (string, error) {
 	err := await(ctx, "the agent", 10*time.Second, func() error {
 		_, err := client.Health(ctx)
@@ -124,7 +142,8 @@ func (d *demo) awaitScene(ctx context.Context, client *api.Client) (string, erro
 	defer cancel()
 	found := errors.New("found")
 	err = client.Watch(watch, monitor.Options{}, func(u monitor.Update) error {
-		if u.Snapshot != nil && len(u.Snapshot.Residents) >= 2 && len(u.Alerts) > 0 {
+		critical := slices.ContainsFunc(u.Alerts, func(a monitor.Alert) bool { return a.Severity == monitor.SeverityCritical })
+		if s := u.Snapshot; s != nil && critical && len(s.Residents) >= 2 && s.Awake != nil && *s.Awake >= sceneHistory {
 			return found
 		}
 		return nil
@@ -133,7 +152,7 @@ func (d *demo) awaitScene(ctx context.Context, client *api.Client) (string, erro
 	case errors.Is(err, found):
 		return "", nil
 	case watch.Err() != nil && ctx.Err() == nil:
-		return "The pictures show what there is: no alert came up in time.", nil
+		return "The pictures show what there is: no critical alert came up in time.", nil
 	}
 	return "", err
 }
@@ -147,7 +166,7 @@ func (d *demo) terminal(ctx context.Context) error {
 	}
 	os.Stdout.Write(out)
 	fmt.Println()
-	path := filepath.Join(d.folder, "status"+d.suffix+".txt")
+	path := filepath.Join(d.folder, "terminal"+d.suffix+".txt")
 	if err := os.WriteFile(path, out, 0o644); err != nil {
 		return fmt.Errorf("keeping the status: %w", err)
 	}

@@ -50,3 +50,15 @@ func TestAwaitTellsTheLastReason(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestBlank(t *testing.T) {
+	picture := image.NewNRGBA(image.Rect(0, 0, 40, 50))
+	picture.Set(20, 10, color.White)
+	if !blank(picture) {
+		t.Error("a picture with nothing in its lower part is not called blank")
+	}
+	picture.Set(20, 43, color.White)
+	if blank(picture) {
+		t.Error("a picture with something in its lower part is called blank")
+	}
+}

@@ -92,11 +92,13 @@ func (s *session) windows(ctx context.Context, attribute, pattern string) ([]str
 	return strings.Fields(string(out)), nil
 }
 
-// The window's place on the screen, left of the menu.
-const windowX, windowY = 60, 70
+// windowPlace is where the window is put, left of the menu and high enough to
+// show most of its page.
+var windowPlace = image.Rect(60, 70, 60+440, 70+800)
 
 // awaitWindow waits for Plimsoll's window to be there, in its place and drawn.
 func (d *demo) awaitWindow(ctx context.Context) (picture image.Image, err error) {
+	put := ""
 	err = await(ctx, "the window", 20*time.Second, func() error {
 		found, err := d.windows(ctx, "--class", "plimsoll")
 		if err != nil {
@@ -106,11 +108,74 @@ func (d *demo) awaitWindow(ctx context.Context) (picture image.Image, err error)
 			return errors.New("there is none")
 		}
 		window := found[len(found)-1]
-		if at, err := d.place(ctx, window); err != nil || at.Min.X > windowX+20 {
-			_ = d.command(ctx, "xdotool", "windowmove", window, fmt.Sprint(windowX), fmt.Sprint(windowY)).Run()
-			return errors.New("it is not in its place")
+		if put != window {
+			put = window
+			move := d.command(ctx, "xdotool",
+				"windowsize", "--sync", window, fmt.Sprint(windowPlace.Dx()), fmt.Sprint(windowPlace.Dy()),
+				"windowmove", "--sync", window, fmt.Sprint(windowPlace.Min.X), fmt.Sprint(windowPlace.Min.Y))
+			if out, err := move.CombinedOutput(); err != nil {
+				return fmt.Errorf("putting it in its place: %w: %s", err, out)
+			}
+		}
+		before, err := d.place(ctx, window)
+		if err != nil {
+			return err
 		}
 		if picture, err = d.part(ctx, window); err != nil {
+			return err
+		}
+		if after, err := d.place(ctx, window); err != nil || after != before || after.Size() != picture.Bounds().Size() {
+			return fmt.Errorf("it is moving: %v", after)
+		}
+		if n := colours(picture); n < enoughColours {
+			return fmt.Errorf("it is empty: %d colours", n)
+		}
+		if blank(picture) {
+			return errors.New("its lower part is not drawn yet")
+		}
+		return nil
+	})
+	return picture, err
+}
+
+// blank tells whether the lowest fifth of a picture has one colour only, as it
+// has after a window grew and before it is drawn again. The edge itself is left
+// out.
+func blank(picture image.Image) bool {
+	b := picture.Bounds().Inset(4)
+	first := picture.At(b.Min.X, b.Max.Y-1)
+	for y := b.Max.Y - b.Dy()/5; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			if picture.At(x, y) != first {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// openMenu opens the tray icon's menu and returns a picture of it; it stays open.
+// It is opened twice: the panel asks for a menu's texts when it is opened first,
+// and gives it the size of what it knew before.
+func (d *demo) openMenu(ctx context.Context) (image.Image, error) {
+	x, err := d.findIcon(ctx)
+	if err != nil {
+		return nil, err
+	}
+	closed, err := d.windows(ctx, "--class", ".*")
+	if err != nil {
+		return nil, err
+	}
+	if err := d.click(ctx, x); err != nil {
+		return nil, err
+	}
+	var picture image.Image
+	err = await(ctx, "the menu", 5*time.Second, func() error {
+		menu, err := d.menu(ctx, closed)
+		if err != nil {
+			return err
+		}
+		if picture, err = d.part(ctx, menu); err != nil {
 			return err
 		}
 		if n := colours(picture); n < enoughColours {
@@ -121,48 +186,64 @@ func (d *demo) awaitWindow(ctx context.Context) (picture image.Image, err error)
 	return picture, err
 }
 
-// openMenu clicks the tray icon and returns a picture of the menu that comes up,
-// which stays open. The panel does not tell where an icon stands, but that icons
-// stand at its right edge: the first place where a click opens a menu is it.
-func (d *demo) openMenu(ctx context.Context) (image.Image, error) {
-	before, err := d.windows(ctx, "--class", ".*")
+// findIcon finds the tray icon by opening its menu and closing it again. The
+// panel does not tell where an icon stands, but that icons stand at its right
+// edge: the first place where a click opens a menu is it.
+func (d *demo) findIcon(ctx context.Context) (x int, err error) {
+	closed, err := d.windows(ctx, "--class", ".*")
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	var picture image.Image
-	for x := screenWidth - panelHeight/2; x > screenWidth-8*panelHeight; x -= panelHeight / 2 {
-		click := d.command(ctx, "xdotool", "mousemove", fmt.Sprint(x), fmt.Sprint(panelHeight/2), "click", "1")
-		if err := click.Run(); err != nil {
-			return nil, fmt.Errorf("clicking the tray icon: %w", err)
+	for x = screenWidth - panelHeight/2; x > screenWidth-8*panelHeight; x -= panelHeight / 2 {
+		if err := d.click(ctx, x); err != nil {
+			return 0, err
 		}
 		err = await(ctx, "the menu", 2*time.Second, func() error {
-			now, err := d.windows(ctx, "--class", ".*")
-			if err != nil {
-				return err
-			}
-			for _, window := range now {
-				if slices.Contains(before, window) {
-					continue
-				}
-				place, err := d.place(ctx, window)
-				if err != nil || place.Dx() < 100 || place.Dy() < 100 {
-					continue // a tooltip, or gone again
-				}
-				if picture, err = d.part(ctx, window); err != nil {
-					return err
-				}
-				if n := colours(picture); n < enoughColours {
-					return fmt.Errorf("it is empty: %d colours", n)
-				}
-				return nil
-			}
-			return errors.New("no click opened one")
+			_, err := d.menu(ctx, closed)
+			return err
 		})
 		if err == nil {
-			return picture, nil
+			break
 		}
 	}
-	return nil, err
+	if err != nil {
+		return 0, err
+	}
+	if err := d.command(ctx, "xdotool", "key", "Escape").Run(); err != nil {
+		return 0, fmt.Errorf("closing the menu: %w", err)
+	}
+	return x, await(ctx, "the menu to close", 5*time.Second, func() error {
+		if menu, err := d.menu(ctx, closed); err == nil {
+			return fmt.Errorf("window %s is still there", menu)
+		}
+		return nil
+	})
+}
+
+// click clicks on the panel.
+func (d *demo) click(ctx context.Context, x int) error {
+	err := d.command(ctx, "xdotool", "mousemove", fmt.Sprint(x), fmt.Sprint(panelHeight/2), "click", "1").Run()
+	if err != nil {
+		return fmt.Errorf("clicking the tray icon: %w", err)
+	}
+	return nil
+}
+
+// menu is a window that was not there before and is too large for a tooltip.
+func (d *demo) menu(ctx context.Context, before []string) (string, error) {
+	now, err := d.windows(ctx, "--class", ".*")
+	if err != nil {
+		return "", err
+	}
+	for _, window := range now {
+		if slices.Contains(before, window) {
+			continue
+		}
+		if place, err := d.place(ctx, window); err == nil && place.Dx() >= 100 && place.Dy() >= 100 {
+			return window, nil
+		}
+	}
+	return "", errors.New("no click opened one")
 }
 
 // colours counts the colours of a picture, up to enough.

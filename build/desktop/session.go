@@ -23,7 +23,7 @@ import (
 // The screen is large enough for the window beside the tray's menu.
 const (
 	screenWidth  = 1280
-	screenHeight = 800
+	screenHeight = 900
 )
 
 //go:embed home
@@ -216,12 +216,33 @@ func (s *session) keep(cmd *exec.Cmd) error {
 // end ends what was started, the last first, and removes the folder.
 func (s *session) end() {
 	if s.bus != nil {
+		s.endActivated("org.xfce.Xfconf")
 		s.bus.Close()
 	}
 	for len(s.children) > 0 {
 		s.stop(s.children[len(s.children)-1])
 	}
 	os.RemoveAll(s.folder)
+}
+
+// endActivated ends a program that the bus started.
+func (s *session) endActivated(name string) {
+	var pid uint32
+	if s.bus.BusObject().Call("org.freedesktop.DBus.GetConnectionUnixProcessID", 0, name).Store(&pid) == nil {
+		end(int(pid))
+	}
+}
+
+// end ends a program that another one started, and waits until it is gone: it
+// would write into the folder while that is removed.
+func end(pid int) {
+	_ = syscall.Kill(pid, syscall.SIGTERM)
+	_ = await(context.Background(), "a program to end", 3*time.Second, func() error {
+		if _, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil {
+			return errors.New("it still runs")
+		}
+		return nil
+	})
 }
 
 // stop ends a program and what it started: politely, then not.
