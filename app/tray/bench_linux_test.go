@@ -41,7 +41,7 @@ func BenchmarkUpdate(b *testing.B) {
 				p.show(v)
 				item := p.item("bench")
 				h.Wait(b, "the models", func() bool { return item.Has("llama3.2:3b", "Pin") })
-				if err := item.Open(); err != nil { // else numbers are shown every 5 s
+				if err := item.Open(); err != nil { // else numbers wait
 					b.Fatal(err)
 				}
 				before := processorTime(b, p.cmd.Process.Pid)
@@ -50,7 +50,7 @@ func BenchmarkUpdate(b *testing.B) {
 					p.show(v)
 					p.expect("shown")
 					if reading { // libdbusmenu reads the menu after each LayoutUpdated
-						item.Menu()
+						item.Read()
 					}
 				}
 				used := processorTime(b, p.cmd.Process.Pid) - before

@@ -6,7 +6,6 @@ import (
 	"image/color"
 	"image/png"
 	"math"
-	"sync"
 
 	"plimsoll/app/view"
 	"plimsoll/assets/mark"
@@ -139,10 +138,7 @@ func drawPanel(state view.Icon, badge string, size int) *mark.Painter {
 
 // icons keeps drawn icons; there are few badges, and drawing one costs more
 // than all other work of an update.
-type icons struct {
-	mutex sync.Mutex
-	drawn map[icon][]byte
-}
+type icons struct{ drawn map[icon][]byte }
 
 // icon is what tells one picture from another.
 type icon struct {
@@ -153,8 +149,6 @@ type icon struct {
 
 // picture is the PNG of an icon in the size its place wants.
 func (c *icons) picture(want icon) []byte {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
 	if png, ok := c.drawn[want]; ok {
 		return png
 	}

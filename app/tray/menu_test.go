@@ -334,3 +334,14 @@ func TestNumbersWaitForAnEye(t *testing.T) {
 		t.Errorf("a model that went is still there:\n%s", s.tray.text())
 	}
 }
+
+// BenchmarkShow is the comparison alone, without a desktop.
+func BenchmarkShow(b *testing.B) {
+	s := newScene(nil, "en")
+	v := models("qwen3:14b", "llama3.2:3b", "gemma3:27b")
+	v.Memory, v.Swap = view.Row{Label: "Memory", Text: "20 of 32 GiB"}, view.Row{Label: "Swap", Text: "none"}
+	b.ReportAllocs()
+	for b.Loop() {
+		s.show(v)
+	}
+}

@@ -34,9 +34,18 @@ func (i *Item) menuObject() (dbus.BusObject, error) {
 	return i.conn.Object(i.Sender, path), nil
 }
 
-// Menu reads the menu. systray cuts the first answer after its start to one
-// level and soon tells that there is more; Host.Wait asks again then.
+// Menu opens the menu and reads it, as a person does; a program may bring its
+// numbers up to date only then. systray cuts the first answer after its start
+// to one level and soon tells that there is more; Host.Wait asks again then.
 func (i *Item) Menu() (Menu, error) {
+	if err := i.Open(); err != nil {
+		return nil, err
+	}
+	return i.Read()
+}
+
+// Read reads the menu without opening it, as a panel does to be ready.
+func (i *Item) Read() (Menu, error) {
 	object, err := i.menuObject()
 	if err != nil {
 		return nil, err
