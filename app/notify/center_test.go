@@ -229,8 +229,8 @@ func TestNoCenterWithoutABundle(t *testing.T) {
 func TestScriptGetsTextsAsArguments(t *testing.T) {
 	folder := t.TempDir()
 	path, out := filepath.Join(folder, "osascript"), filepath.Join(folder, "out")
-	program := "#!/bin/sh\nfor a in \"$@\"; do printf '%s\\n' \"<$a>\"; done > " + out + "\n"
-	if err := os.WriteFile(path, []byte(program), 0o755); err != nil {
+	shell := "#!/bin/sh\nfor a in \"$@\"; do printf '%s\\n' \"<$a>\"; done > " + out + "\n"
+	if err := os.WriteFile(path, []byte(shell), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	s := script{path: path, rest: plain{logTo(&text{})}}
@@ -242,7 +242,7 @@ func TestScriptGetsTextsAsArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "<-e>\n<on run argv>\n<-e>\n<display notification (item 2 of argv) with title (item 1 of argv)>\n<-e>\n<end run>\n<-->\n" +
+	want := "<-e>\n<on run argv\n\tdisplay notification (item 2 of argv) with title (item 1 of argv)\nend run\n>\n<-->\n" +
 		"<-e \"quit\">\n<$(rm -rf /) `x` \" & do shell script \"y >\n"
 	if string(got) != want {
 		t.Errorf("osascript got\n%s\nwant\n%s", got, want)

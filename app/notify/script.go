@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"os/exec"
 	"time"
@@ -16,23 +17,17 @@ type script struct {
 	rest Notifier // for when it fails
 }
 
-// Texts are arguments of the script and never become part of it.
-var scriptLines = []string{
-	"on run argv",
-	"display notification (item 2 of argv) with title (item 1 of argv)",
-	"end run",
-}
+// program is the script. Texts are its arguments and never become part of it.
+//
+//go:embed notice.applescript
+var program string
 
 func (s script) Show(n view.Notice) error {
 	if n.Withdraw {
 		return nil
 	}
-	var args []string
-	for _, line := range scriptLines {
-		args = append(args, "-e", line)
-	}
 	// After "--" a title that begins with a dash is no option.
-	args = append(args, "--", clean(n.Title), clean(n.Text))
+	args := []string{"-e", program, "--", clean(n.Title), clean(n.Text)}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	if out, err := exec.CommandContext(ctx, s.path, args...).CombinedOutput(); err != nil {
