@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/monitor"
@@ -53,7 +54,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	defer d.closeWindows()
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("%w\n%s", err, d.said(agent))
+			err = fmt.Errorf("%w\n%s", err, tail(d.said(agent)))
 		}
 	}()
 	if err := d.awaitItem(ctx); err != nil {
@@ -91,7 +92,28 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.save("desktop", whole); err != nil {
 		return err
 	}
-	return d.terminal(ctx)
+	if err := d.terminal(ctx); err != nil {
+		return err
+	}
+	return complaints(d.said(agent))
+}
+
+// complaints tells what libraries say when they are used wrongly, of all that the
+// agent and the window printed. The demo goes on after each, so it must be looked for.
+func complaints(log string) error {
+	for _, sign := range []string{
+		"Error in Fyne call thread", // Fyne: a widget was touched off the main goroutine
+		"panic:",                    // a goroutine's, caught by its library
+		"no menu item with ID",      // systray: a click reached nothing
+		"DATA RACE",                 // a build with -race
+	} {
+		for line := range strings.Lines(log) {
+			if strings.Contains(line, sign) {
+				return fmt.Errorf("the demo complained: %s", strings.TrimSpace(line))
+			}
+		}
+	}
+	return nil
 }
 
 // closeWindows ends the window programs, which outlive their agent.

@@ -62,3 +62,13 @@ func TestBlank(t *testing.T) {
 		t.Error("a picture with something in its lower part is called blank")
 	}
 }
+
+func TestComplaints(t *testing.T) {
+	const good = "time=… level=INFO msg=\"agent started\"\n"
+	if err := complaints(good); err != nil {
+		t.Errorf("a quiet log: %v", err)
+	}
+	if err := complaints(good + "2026/01/01 *** Error in Fyne call thread, this should have been called in fyne.Do ***\n"); err == nil {
+		t.Error("a wrong thread was not found")
+	}
+}

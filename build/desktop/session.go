@@ -166,13 +166,18 @@ func (s *session) logOf(cmd *exec.Cmd) string {
 	return filepath.Join(s.folder, filepath.Base(cmd.Args[0])+".log")
 }
 
-// said is the end of what a program printed, for errors.
+// said is what a program printed, or why that is not known.
 func (s *session) said(cmd *exec.Cmd) string {
 	text, err := os.ReadFile(s.logOf(cmd))
 	if err != nil {
 		return err.Error()
 	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return string(text)
+}
+
+// tail is the end of a text, for errors.
+func tail(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-15):], "\n")
 }
 
