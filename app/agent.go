@@ -32,6 +32,8 @@ type agentConfig struct {
 	server     func(api.Settings) (backend.Backend, error)
 	endProcess func(pid int, started uint64) error
 	tray       bool
+	// silent keeps the log off standard error, unless --verbose asks for it.
+	silent bool
 	// listening is told once clients can connect; nil tells nobody.
 	listening func(*agent)
 }
@@ -127,6 +129,9 @@ func (p *program) newAgent(c agentConfig) (*agent, error) {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(p.errs, &slog.HandlerOptions{Level: level}))
+	if c.silent && !p.verbose {
+		log = slog.New(slog.DiscardHandler)
+	}
 	a := &agent{
 		program: p, config: c, log: log, started: time.Now(), changed: make(chan struct{}, 1),
 		windows: newWindows(p.getenv, c.socket, log),

@@ -104,7 +104,8 @@ func (d *demo) simulate(ctx context.Context, stop func(), socket, settings strin
 	seen := make(chan struct{})
 	err = p.runAgent(ctx, agentConfig{
 		socket: socket, settings: &settingsFile{path: settings, value: api.Settings{Language: p.words.Language()}},
-		local: mac, clock: clock, simulated: true, tray: tray.Available() && (d.screen || d.terminal),
+		silent: d.terminal && !d.screen, // the live view has the terminal
+		local:  mac, clock: clock, simulated: true, tray: tray.Available() && (d.screen || d.terminal),
 		server: func(s api.Settings) (backend.Backend, error) {
 			if s.Server != "" {
 				return backend.NewOllama(s.Server)
@@ -117,6 +118,7 @@ func (d *demo) simulate(ctx context.Context, stop func(), socket, settings strin
 			go func() {
 				defer close(seen)
 				defer stop()
+				defer a.windows.close()
 				d.show(ctx, a)
 			}()
 		},
@@ -209,7 +211,7 @@ func (d *demo) windowPicture(ctx context.Context, socket, file string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pictureTime)
 	defer cancel()
-	said, err := exec.CommandContext(ctx, program, "--socket", socket, "--picture", file).CombinedOutput()
+	said, err := exec.CommandContext(ctx, program, "--socket", socket, "--picture", file, "--lang", d.program.words.Language()).CombinedOutput()
 	if err == nil {
 		_, err = os.Stat(file)
 	}

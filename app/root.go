@@ -85,6 +85,9 @@ func (p *program) runRoot(cmd *cobra.Command, _ []string) error {
 	if !c.tray {
 		p.say(p.errs, "cli.root.no_tray")
 	}
+	if p.terminal(p.errs) {
+		c.listening = func(*agent) { p.say(p.errs, "cli.serve.listening", view.Args{"Socket": c.socket}) }
+	}
 	err = p.runAgent(cmd.Context(), c)
 	if errors.Is(err, api.ErrAgentRunning) {
 		return p.secondStart(cmd.Context(), c.socket)

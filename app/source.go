@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"time"
 
@@ -65,7 +64,7 @@ func (p *program) self(ctx context.Context) (source, func(), error) {
 	backends := []backend.Backend{server}
 	m := monitor.New(monitor.Config{
 		Local: local, Backends: backends, Clock: p.clock, EndProcess: metal.EndProcess,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

@@ -19,7 +19,7 @@ const redrawAfter = 5 * time.Second
 // watchStatus keeps one page on the terminal up to date, as wide as the terminal
 // is at the moment, until ctx ends.
 func (p *program) watchStatus(ctx context.Context, s source) error {
-	screen := p.terminal(p.out)
+	screen := p.terminal(p.out) && p.getenv("TERM") != "dumb"
 	l := &liveStatus{program: p, live: term.NewLive(p.out, screen)}
 	defer l.live.End()
 	var drawing sync.WaitGroup

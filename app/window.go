@@ -43,7 +43,15 @@ type windows struct {
 	getenv func(string) string
 	socket string
 	log    *slog.Logger
-	mu     sync.Mutex // one start at a time
+
+	mu   sync.Mutex // one start at a time
+	last *started   // the process that shows the window, nil before the first
+}
+
+// started is a window program that stayed.
+type started struct {
+	process *os.Process
+	ended   chan struct{}
 }
 
 func newWindows(getenv func(string) string, socket string, log *slog.Logger) *windows {
@@ -77,17 +85,39 @@ func (w *windows) open(page string) error {
 	if err := cmd.Start(); err != nil {
 		return api.Failure("window_failed", "starting "+program, err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() { defer close(ended); err = cmd.Wait() }()
 	select {
-	case err := <-ended:
+	case <-ended:
 		if err != nil {
 			return api.Failure("window_failed", fmt.Sprintf("%s ended at once", program), err)
 		}
 	case <-time.After(settling):
+		w.last = &started{cmd.Process, ended}
 		w.log.Debug("window open", "pid", cmd.Process.Pid)
 	}
 	return nil
+}
+
+// close ends the window that was opened here, if it is still open: a demo's
+// window has nothing to show when the demo is over.
+func (w *windows) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last == nil {
+		return
+	}
+	select {
+	case <-w.last.ended:
+		return
+	default:
+	}
+	w.last.process.Signal(syscall.SIGTERM)
+	select {
+	case <-w.last.ended:
+	case <-time.After(settling):
+		w.last.process.Kill()
+	}
 }
 
 // windowProgram finds the window program: where PLIMSOLL_WINDOW says, beside this
