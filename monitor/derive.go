@@ -15,6 +15,9 @@ const (
 	// longest is the most: a reading older than this says nothing about now. Ticks
 	// are at most ten seconds apart.
 	longest = 30 * time.Second
+	// longestByHand is the same for lines without a time awake, written by hand
+	// or by another tool, which are often a minute apart.
+	longestByHand = 2 * time.Minute
 )
 
 // derive fills in what follows from two snapshots in a row: rates from counters.
@@ -42,8 +45,12 @@ func rate(previous, s *Snapshot, before, after *uint64, had *float64) *float64 {
 	if slept, changed := interruption(previous, s); slept != 0 || changed != 0 {
 		return nil
 	}
+	most := longest
+	if previous.Awake == nil && s.Awake == nil {
+		most = longestByHand
+	}
 	switch dt := elapsed(previous, s); {
-	case dt < 0 || dt > longest:
+	case dt < 0 || dt > most:
 		return nil
 	case dt < shortest:
 		return had

@@ -27,7 +27,7 @@ func lesserRate(now, before *Snapshot, of func(*Snapshot) *float64) *float64 {
 }
 
 // growth is how much swap in use grew within the growth window, nil when it is
-// not known or did not grow.
+// not known or did not grow. What came while the machine slept is no growth.
 func growth(h *History) *uint64 {
 	now, then := h.back(0), h.since(growthWindow)
 	if now.Swap == nil || now.Swap.Used == nil || then.Swap == nil || then.Swap.Used == nil || *now.Swap.Used <= *then.Swap.Used {

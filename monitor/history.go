@@ -29,7 +29,8 @@ func (h *History) back(n int) *Snapshot {
 	return h.ring[(h.start+len(h.ring)-1-n)%len(h.ring)]
 }
 
-// since returns the oldest snapshot that is at most d older than the newest.
+// since returns the oldest snapshot that is at most d older than the newest, with
+// neither sleep nor a change of the clock between the two.
 func (h *History) since(d time.Duration) *Snapshot {
 	newest := h.back(0)
 	if newest == nil {
@@ -39,6 +40,9 @@ func (h *History) since(d time.Duration) *Snapshot {
 	for n := 1; ; n++ {
 		s := h.back(n)
 		if s == nil || elapsed(s, newest) > d {
+			return oldest
+		}
+		if slept, changed := interruption(s, oldest); slept != 0 || changed != 0 {
 			return oldest
 		}
 		oldest = s

@@ -47,8 +47,8 @@ const (
 	// swapFull is the used share of swap space that is nearly full. Swap that
 	// is merely used says little: kernels free it lazily.
 	swapFull = 0.95
-	// swapFullUsed is how much must be in use, when RAM is not known, for a
-	// nearly full swap to count without any traffic to be seen.
+	// swapFullUsed is how much must be in use at most, whatever the RAM, for a
+	// nearly full swap to count where traffic cannot be seen.
 	swapFullUsed = 16 * gib
 )
 
@@ -94,7 +94,8 @@ func swapping(h *History) []finding {
 // as available, so the level is normal while the machine is dying. A full swap
 // of an idle machine is not it, nor a small one that macOS is about to extend by
 // another file: there must be pressure, or traffic with an eighth of RAM in
-// use, or, where traffic cannot be seen, half of RAM.
+// use, or, where the system does not count traffic at all, half of RAM. Counters
+// that made no rate yet, at the start and after sleep, will tell at the next tick.
 func swapNearlyFull(h *History) []finding {
 	now := h.back(0)
 	s := now.Swap
@@ -102,10 +103,10 @@ func swapNearlyFull(h *History) []finding {
 		return nil
 	}
 	most := uint64(swapFullUsed)
-	if now.Memory != nil && now.Memory.Total != nil {
-		most = *now.Memory.Total / 2
+	if now.Memory != nil && now.Memory.Total != nil && *now.Memory.Total > 0 {
+		most = min(most, *now.Memory.Total/2)
 	}
-	unseen := s.InRate == nil && s.OutRate == nil
+	unseen := s.In == nil && s.Out == nil && s.InRate == nil && s.OutRate == nil
 	if !aboveNormal(now) && !(moving(h) && *s.Used >= most/4) && !(unseen && *s.Used >= most) {
 		return nil
 	}
@@ -173,10 +174,11 @@ func modelStuck(h *History) []finding {
 			continue
 		}
 		e := Evidence{Backend: r.Backend, Model: r.Model, Bytes: r.Size, PID: r.RunnerPID}
-		if r.Expires != nil {
-			e.Seconds = new(max(0, now.Taken.Sub(*r.Expires).Seconds()))
-		} else if r.Since != nil {
-			e.Seconds = new(max(0, now.Taken.Sub(*r.Since).Seconds()))
+		switch {
+		case r.Expires != nil && r.Expires.Before(now.Taken):
+			e.Seconds = new(now.Taken.Sub(*r.Expires).Seconds())
+		case r.Since != nil: // it was stopping for a minute before it was called stuck
+			e.Seconds = new(max(0, now.Taken.Sub(*r.Since).Seconds()) + stuckAfter.Seconds())
 		}
 		found = append(found, finding{subject: r.Backend + "/" + r.Model, severity: SeverityWarning, evidence: e})
 	}
