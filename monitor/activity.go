@@ -20,6 +20,8 @@ type residentState struct {
 	since    time.Time
 	lastBusy time.Time
 	expires  time.Time
+	late     time.Duration // how far the wall clock ran ahead since lateFor was told
+	lateFor  time.Time
 	moved    int // polls in a row that moved the expiry
 	answered time.Time
 	cpu      float64
@@ -28,11 +30,19 @@ type residentState struct {
 	share    *float64 // of one core, over the last tick
 }
 
+// ahead notes that the wall clock went on by d while nothing ran: the machine
+// slept, or the clock was set. A server's timers stood still (Go's run on time
+// awake), so a model whose expiry passed meanwhile goes that much later.
+func (st *residentState) ahead(d time.Duration) { st.late += d }
+
 // judge says what a resident model is doing at a snapshot's time and remembers
 // it. A line of a recording that says so already is believed.
 func (st *residentState) judge(r *Resident, now time.Time) {
 	if r.Cloud {
 		return
+	}
+	if r.Expires != nil && !r.Expires.Equal(st.lateFor) {
+		st.late, st.lateFor = 0, *r.Expires
 	}
 	if r.Activity == "" {
 		r.Activity = st.verdict(r, now)
@@ -61,15 +71,20 @@ func (st *residentState) verdict(r *Resident, now time.Time) Activity {
 		return ActivityBusy
 	case !past && !r.Unloading:
 		return ActivityIdle
-	case r.RunnerPID != nil && st.share == nil:
+	case r.RunnerPID != nil && st.share == nil && st.cpuPID == *r.RunnerPID:
 		return ActivityStopping // its processor time will tell at the next tick
+	case st.activity == ActivityStuck:
+		return ActivityStuck // until it works again, goes, or is wanted again
 	}
 	begin := st.since
-	if st.activity != ActivityStopping && st.activity != ActivityStuck {
+	if st.activity != ActivityStopping {
 		begin = now
 	}
-	if past && st.lastBusy.Before(*r.Expires) && r.Expires.Before(begin) {
-		begin = *r.Expires
+	if past {
+		due := r.Expires.Add(st.late)
+		if st.lastBusy.Before(due) && due.Before(begin) || !r.Unloading && due.After(begin) {
+			begin = due
+		}
 	}
 	if now.Sub(begin) >= stuckAfter {
 		return ActivityStuck

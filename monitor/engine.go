@@ -48,11 +48,18 @@ func (e *engine) step(events []Event) Update {
 // judge says what every resident model is doing and forgets those that are gone.
 func (e *engine) judge(s *Snapshot) {
 	there := map[string]bool{}
+	var ahead time.Duration
+	if previous := e.history.back(0); previous != nil {
+		slept, changed := interruption(previous, s)
+		ahead = slept + changed
+	}
 	for i := range s.Residents {
 		r := &s.Residents[i]
 		key := residentKey(r)
 		there[key] = true
-		e.state(key).judge(r, s.Taken)
+		st := e.state(key)
+		st.ahead(ahead)
+		st.judge(r, s.Taken)
 	}
 	for key := range e.residents {
 		if !there[key] {
