@@ -15,12 +15,12 @@ func Reserve(ram uint64) uint64 {
 // nil when no limit is known.
 func headroom(memory *metal.Memory, gpu *metal.GPU, residents []Resident) *Headroom {
 	var h Headroom
-	if gpu != nil && gpu.WorkingSet != nil && gpu.InUse != nil {
+	if gpu != nil && gpu.WorkingSet != nil && *gpu.WorkingSet > 0 && gpu.InUse != nil {
 		h.GPU = new(less(*gpu.WorkingSet, *gpu.InUse))
 	}
 	if memory != nil {
-		h.Reclaimable = memory.Available
-		if memory.Total != nil {
+		h.Reclaimable = available(memory)
+		if memory.Total != nil && *memory.Total > 0 {
 			h.Reserve = new(Reserve(*memory.Total))
 			h.RAM = new(less(less(*memory.Total, *h.Reserve), held(residents)))
 		}
@@ -37,6 +37,17 @@ func headroom(memory *metal.Memory, gpu *metal.GPU, residents []Resident) *Headr
 		return nil
 	}
 	return &h
+}
+
+// available is the memory that the system can give up. New systems were seen to
+// tell 0 for it (github.com/AlexsJones/llmfit, platforms/macos): that is believed
+// only of a machine whose memory is otherwise told to be in use.
+func available(m *metal.Memory) *uint64 {
+	full := m.Used != nil && m.Total != nil && *m.Total > 0 && *m.Used >= *m.Total/2
+	if m.Available != nil && *m.Available == 0 && !full {
+		return nil
+	}
+	return m.Available
 }
 
 // held is the memory of all resident models: measured where it was, else as
