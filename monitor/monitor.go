@@ -56,7 +56,6 @@ type Monitor struct {
 	runners   runners
 	held      []heldProcess
 	consumers consumerCache
-	lastTick  time.Duration
 }
 
 // New makes a Monitor. It does nothing before Run.
@@ -90,6 +89,7 @@ func (m *Monitor) Run(ctx context.Context) error {
 // rest waits for the next tick: planned, or earlier when something happened,
 // but never sooner than the spacing. It reports false when ctx ended.
 func (m *Monitor) rest(ctx context.Context, planned time.Duration) bool {
+	ticked := m.config.Clock.Awake()
 	next := m.config.Clock.After(planned)
 	select {
 	case <-ctx.Done():
@@ -98,10 +98,14 @@ func (m *Monitor) rest(ctx context.Context, planned time.Duration) bool {
 		return true
 	case <-m.nudge:
 	}
+	wait := nudgeSpacing - (m.config.Clock.Awake() - ticked)
+	if wait <= 0 {
+		return true
+	}
 	select {
 	case <-ctx.Done():
 		return false
-	case <-m.config.Clock.After(nudgeSpacing):
+	case <-m.config.Clock.After(wait):
 		return true
 	case <-next:
 		return true

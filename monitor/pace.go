@@ -9,8 +9,8 @@ const (
 	tickUsual  = 2 * time.Second // models are resident
 	tickIdle   = 4 * time.Second // nothing is resident
 	tickSaving = 6 * time.Second // nothing happens and the machine runs on battery
-	// nudgeSpacing is the least time from an event to the tick it asked for, so
-	// that a burst of events makes one.
+	// nudgeSpacing is the least time from a tick to one that an event asked for,
+	// so that a burst of events makes one or two.
 	nudgeSpacing = 200 * time.Millisecond
 )
 
