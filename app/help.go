@@ -82,7 +82,7 @@ func (p *program) flagList(flags *pflag.FlagSet) string {
 			name += " " + place
 		}
 		if !trivial(f.DefValue) {
-			meaning += p.words.Text("cli.help.default", view.Args{"Value": f.DefValue})
+			meaning += p.words.Text("cli.help.default", view.Args{"Value": strings.Replace(f.DefValue, "m0s", "m", 1)})
 		}
 		gap := strings.Repeat(" ", max(flagColumn-term.Width(name), 2))
 		b.WriteString("  " + name + gap + strings.ReplaceAll(meaning, "\n", "\n"+strings.Repeat(" ", flagColumn+2)) + "\n")

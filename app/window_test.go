@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"plimsoll/monitor/api"
 )
 
 // TestAWindowThatStaysIsClosedWithTheDemo starts a window program that would
@@ -33,4 +35,70 @@ func TestAWindowThatStaysIsClosedWithTheDemo(t *testing.T) {
 		t.Error("the window outlived its demo")
 	}
 	w.close()
+}
+
+func TestASecondStart(t *testing.T) {
+	w := newWorld(t)
+	socket, _ := w.agent()
+	code, out, _ := w.runWith(func(p *program) { p.terminal = func(any) bool { return true } }, "--socket", socket)
+	if code != 0 {
+		t.Errorf("at a terminal: exit code %d", code)
+	}
+	has(t, "at a terminal", out, "running already", socket, "plimsoll status --watch")
+	if code, _, errs := w.run("--socket", socket, "serve"); code != exitFailed || !strings.Contains(errs, "already") {
+		t.Errorf("serve: exit code %d, %s", code, errs)
+	}
+	opened := filepath.Join(w.home, "opened")
+	fake := filepath.Join(w.home, "window")
+	write(t, fake, "#!/bin/sh\necho \"$@\" > "+opened+"\n")
+	chmod(t, fake)
+	w.env["PLIMSOLL_WINDOW"] = fake
+	if code, _, errs := w.run("--socket", socket); code != 0 {
+		t.Errorf("from a desktop: exit code %d, %s", code, errs)
+	}
+	if text := readFile(t, opened); text != "--socket "+socket+"\n" {
+		t.Errorf("the window was started with %q", text)
+	}
+	if err := api.Dial(socket).OpenWindow(t.Context(), "settings"); err != nil {
+		t.Error(err)
+	}
+	if text := readFile(t, opened); text != "--socket "+socket+" --page settings\n" {
+		t.Errorf("the window was started with %q", text)
+	}
+	write(t, fake, "#!/bin/sh\nexit 1\n")
+	if code, _, errs := w.run("--socket", socket); code != exitFailed || errs == "" {
+		t.Errorf("a window that cannot open: exit code %d, %s", code, errs)
+	}
+	delete(w.env, "PLIMSOLL_WINDOW")
+	if code, _, errs := w.run("--socket", socket, "window"); code != exitFailed || !strings.Contains(errs, "PLIMSOLL_WINDOW") {
+		t.Errorf("no window program: exit code %d, %s", code, errs)
+	}
+}
+
+func TestWindowProgram(t *testing.T) {
+	dir := t.TempDir()
+	none := func(string) string { return "" }
+	agent := filepath.Join(dir, "Plimsoll.app", "Contents", "MacOS", "plimsoll")
+	write(t, agent, "")
+	if _, err := windowProgram(none, agent); code(err) != "no_window" {
+		t.Errorf("nothing installed: %v", err)
+	}
+	bundled := filepath.Join(dir, "Plimsoll.app", "Contents", "Helpers", "Plimsoll Window.app", "Contents", "MacOS", "plimsoll-window")
+	write(t, bundled, "")
+	if _, err := windowProgram(none, agent); code(err) != "no_window" {
+		t.Errorf("a file that cannot be run: %v", err)
+	}
+	chmod(t, bundled)
+	if got, err := windowProgram(none, agent); err != nil || got != bundled {
+		t.Errorf("in the bundle: %q, %v", got, err)
+	}
+	beside := filepath.Join(filepath.Dir(agent), "plimsoll-window")
+	write(t, beside, "")
+	chmod(t, beside)
+	if got, err := windowProgram(none, agent); err != nil || got != beside {
+		t.Errorf("beside the agent: %q, %v", got, err)
+	}
+	if got, _ := windowProgram(func(string) string { return "/named" }, agent); got != "/named" {
+		t.Errorf("named: %q", got)
+	}
 }
