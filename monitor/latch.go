@@ -33,13 +33,24 @@ func newLatch(rules []rule) *latch { return &latch{rules: rules, watches: map[st
 func (l *latch) wants(h *History) bool {
 	for i := range l.rules {
 		r := &l.rules[i]
-		if !r.consumers {
+		if !r.memory {
 			continue
 		}
 		for _, f := range r.check(h) {
 			if l.watches[alertID(r, f)] == nil {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// urgent reports whether an alert stands whose numbers move from tick to tick. A
+// server that is down stays down for days.
+func (l *latch) urgent() bool {
+	for _, w := range l.watches {
+		if w.standing && w.rule.memory {
+			return true
 		}
 	}
 	return false

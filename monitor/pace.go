@@ -5,7 +5,7 @@ import "time"
 // The times between two ticks. The swap rule needs two ticks to be sure, so the
 // usual one warns within four seconds.
 const (
-	tickBusy   = 1 * time.Second // somebody looks, a model works, an alert stands, an unload is under way
+	tickBusy   = 1 * time.Second // somebody looks, a model works, memory is short, an unload is under way
 	tickUsual  = 2 * time.Second // models are resident
 	tickIdle   = 4 * time.Second // nothing is resident
 	tickSaving = 6 * time.Second // nothing happens and the machine runs on battery
@@ -17,8 +17,9 @@ const (
 // pace plans the time to the next tick.
 func (m *Monitor) pace(s *Snapshot) time.Duration {
 	m.mu.Lock()
-	waiting := len(m.unloads) > 0 || len(m.latest.Alerts) > 0
+	waiting := len(m.unloads) > 0
 	m.mu.Unlock()
+	waiting = waiting || m.engine.latch.urgent()
 	resident := false
 	for _, r := range s.Residents {
 		if r.Cloud {

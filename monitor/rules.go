@@ -14,8 +14,9 @@ type rule struct {
 	// hold is how long a finding must last before it is an alert, and clear how
 	// long it must be away before the alert goes.
 	hold, clear time.Duration
-	// consumers asks for the biggest memory users once, when the rule first finds.
-	consumers bool
+	// memory marks a rule about memory: the biggest users are read once when it
+	// first finds, and ticks quicken while its alert stands.
+	memory bool
 	// check returns what it finds in the newest snapshot; it may look back.
 	check func(*History) []finding
 }
@@ -53,9 +54,9 @@ const (
 )
 
 var rules = []rule{
-	{id: "swapping", clear: 20 * time.Second, consumers: true, check: swapping},
-	{id: "swap_full", clear: 20 * time.Second, consumers: true, check: swapNearlyFull},
-	{id: "pressure", hold: 6 * time.Second, clear: 15 * time.Second, consumers: true, check: pressed},
+	{id: "swapping", clear: 20 * time.Second, memory: true, check: swapping},
+	{id: "swap_full", clear: 20 * time.Second, memory: true, check: swapNearlyFull},
+	{id: "pressure", hold: 6 * time.Second, clear: 15 * time.Second, memory: true, check: pressed},
 	{id: "server_down", hold: 5 * time.Second, check: serverDown},
 	{id: "model_stuck", check: modelStuck},
 	{id: "memory_held", check: memoryHeld},

@@ -206,3 +206,12 @@ func TestAlertsOfSeveralServersAreApart(t *testing.T) {
 		t.Errorf("alerts %v", ids)
 	}
 }
+
+func snapshotOf(t *testing.T, text string) *Snapshot {
+	t.Helper()
+	var s Snapshot
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatal(err)
+	}
+	return &s
+}
