@@ -38,16 +38,20 @@ func startDisplay(t *testing.T) string {
 	return display
 }
 
-// run starts a program and ends it with the test.
-func run(t *testing.T, cmd *exec.Cmd) {
+// run starts a program and ends it with the test. The channel tells how it ended.
+func run(t *testing.T, cmd *exec.Cmd) <-chan error {
 	t.Helper()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	ended := make(chan error, 1)
+	gone := make(chan struct{})
+	go func() { ended <- cmd.Wait(); close(gone) }()
 	t.Cleanup(func() {
 		cmd.Process.Kill()
-		cmd.Wait()
+		<-gone
 	})
+	return ended
 }
 
 // find is the number of the window once the window manager has placed it.

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"runtime"
 
@@ -120,6 +121,9 @@ func open(opts options) (err error) {
 	session := newSession(client, start, hand.put)
 	w := newWindow(screen.NewWindow(plimsoll.Name), client, session.save)
 	w.SetMaster()
+	// While it ends, Fyne writes its empty preferences and reads them half
+	// written; that it complains of it is no news to anybody.
+	w.SetOnClosed(func() { log.SetOutput(io.Discard) })
 	w.show(opts.page)
 	hand.show = w.apply
 	ctx, cancel := context.WithCancel(context.Background())

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,9 +21,9 @@ import (
 // limit is how long the real window may take to do one thing on a busy machine.
 const limit = 60 * time.Second
 
-// The real program, on a display of its own, against a real agent's API: it
-// draws, a click arrives, a second start brings it forward, and Fyne finds
-// nothing to complain about its threads.
+// TestRealWindow starts the real program on a display of its own, against a real
+// agent's API: it draws, a click arrives, a second start brings it forward, it
+// ends when it is closed, and Fyne has nothing to complain of.
 func TestRealWindow(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL_WINDOW") == "" {
 		t.Skip("set PLIMSOLL_REAL_WINDOW=1 to start the real window under Xvfb")
@@ -53,7 +52,7 @@ func TestRealWindow(t *testing.T) {
 	var log output
 	cmd := command()
 	cmd.Stderr, cmd.Stdout = &log, &log
-	run(t, cmd)
+	ended := run(t, cmd)
 	agent.wait(t, "a watcher", func() bool { return agent.watchers > 0 })
 	window := find(t, display)
 
@@ -81,7 +80,15 @@ func TestRealWindow(t *testing.T) {
 	})
 	keepPicture(t, "real-settings.png", settings)
 
-	cmd.Process.Signal(syscall.SIGTERM)
+	tool(t, display, "xdotool", "key", "ctrl+w")
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("the closed window ended with %v", err)
+		}
+	case <-time.After(limit):
+		t.Error("Ctrl-W does not end the window")
+	}
 	for _, bad := range []string{"Error in Fyne call thread", "panic", "Fyne error", "DATA RACE"} {
 		if strings.Contains(log.String(), bad) {
 			t.Errorf("the window's log has %q:\n%s", bad, log.String())

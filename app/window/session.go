@@ -91,8 +91,10 @@ func (s *session) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, api.ErrNoAgent) && s.start != nil && !started {
-			started = true // once: an agent that was ended on purpose stays ended
+		// Once, and never after there was one: an agent that was ended on
+		// purpose stays ended.
+		if errors.Is(err, api.ErrNoAgent) && s.start != nil && !started && !s.known() {
+			started = true
 			if failed := s.start(); failed != nil {
 				err = failed
 			}
@@ -108,6 +110,13 @@ func (s *session) run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// known reports that there was an update.
+func (s *session) known() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen
 }
 
 // follow shows updates until the link breaks. connected is called when the

@@ -129,6 +129,21 @@ func TestSessionStartsAnAgentOnce(t *testing.T) {
 	})
 }
 
+func TestSessionLeavesAnEndedAgentAlone(t *testing.T) {
+	a := newFakeAgent()
+	follow(t, a, func() error { t.Error("an agent was started that somebody had ended"); return nil }, func(s *seen) {
+		watch := <-a.watches
+		watch <- calm()
+		synctest.Wait()
+		a.set(func() { a.err = api.ErrNoAgent })
+		close(watch)
+		time.Sleep(time.Minute)
+		if s.last().link != linkLost {
+			t.Errorf("the link is %v", s.last().link)
+		}
+	})
+}
+
 func TestSessionTellsWhyNoAgentStarts(t *testing.T) {
 	a := newFakeAgent()
 	a.err = api.ErrNoAgent
