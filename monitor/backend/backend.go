@@ -59,8 +59,10 @@ type Status struct {
 	State   State  `json:"state"`
 	// Cause is a machine-readable reason for a State other than Running, where
 	// one is known: "tls_to_plain" (https spoken to a plain server),
-	// "plain_to_tls", "no_such_host", "bad_address", "port_taken" (Owner holds it),
-	// "not_this_server", "forbidden_host", "bad_certificate".
+	// "plain_to_tls", "no_such_host", "bad_address", "port_taken" (Detail names who
+	// holds it), "not_this_server", "forbidden_host", "bad_certificate",
+	// "unreachable" (no connection came about), "closed" (one did, and ended
+	// without a word), "proxy" (the proxy on the way refused).
 	Cause string `json:"cause,omitzero"`
 	// Detail is the error in the words of the library or the server.
 	Detail string `json:"detail,omitzero"`

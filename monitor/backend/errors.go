@@ -99,7 +99,21 @@ func judge(err error, base *url.URL) (State, string, string) {
 		return state, cause, answer.Error()
 	}
 	state, cause := judgeConnection(err)
+	if cause == "unreachable" && loopback(base.Hostname()) {
+		cause = "" // this machine is there: whoever listens does not accept
+	}
 	return state, cause, detail(err)
+}
+
+// unreached is the error of a call that found no one to talk to in time.
+type unreached struct{ error }
+
+func (e *unreached) Unwrap() error { return e.error }
+
+// timedOut reports that a call took longer than it may.
+func timedOut(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // detail is an error's text without the request that it belongs to, which is in
@@ -115,22 +129,24 @@ func detail(err error) string {
 // judgeConnection is for a call that ended without a whole reply.
 func judgeConnection(err error) (State, string) {
 	var (
-		timeout net.Error
-		dns     *net.DNSError
-		op      *net.OpError
-		record  tls.RecordHeaderError
-		verify  *tls.CertificateVerificationError
+		nobody *unreached
+		dns    *net.DNSError
+		op     *net.OpError
+		record tls.RecordHeaderError
+		verify *tls.CertificateVerificationError
 	)
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return NotAnswering, ""
 	case errors.As(err, &op) && op.Op == "proxyconnect":
-		return Failed, ""
+		return Failed, "proxy"
+	case errors.As(err, &nobody):
+		return NotAnswering, "unreachable"
+	case timedOut(err):
+		return NotAnswering, ""
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return NotRunning, "no_such_host"
-	case errors.As(err, &dns):
-		return NotAnswering, ""
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+	case errors.As(err, &dns), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTDOWN):
+		return NotAnswering, "unreachable" // what runs there cannot be told from here
+	case errors.Is(err, syscall.ECONNREFUSED):
 		return NotRunning, ""
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record):
 		return Failed, "tls_to_plain"
@@ -142,6 +158,8 @@ func judgeConnection(err error) (State, string) {
 		return Failed, "plain_to_tls"
 	case strings.Contains(err.Error(), "malformed HTTP"):
 		return Failed, "not_this_server"
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return Failed, "closed"
 	}
 	return Failed, ""
 }
@@ -152,6 +170,8 @@ func judgeReply(r *reply, base *url.URL) (State, string) {
 	switch {
 	case r.status == http.StatusUnauthorized:
 		return LoginNeeded, ""
+	case r.status == http.StatusProxyAuthRequired:
+		return Failed, "proxy"
 	// Ollama refuses a Host it does not know with a bare 403 (gin's AbortWithStatus):
 	// no body, no type. Whatever wants a login says something.
 	case r.status == http.StatusForbidden && len(r.body) == 0 && r.header.Get("Content-Type") == "" && r.header.Get("WWW-Authenticate") == "":
@@ -198,6 +218,8 @@ const problemForeign = "the reply is not one of this kind of server"
 func (x *exchange) check(err error) error {
 	var syntax *json.SyntaxError
 	switch {
+	case x.status == 0 && timedOut(err) && !x.connected.Load():
+		return &unreached{err}
 	case x.status == 0:
 		return err
 	case errors.Is(err, errTooLong):

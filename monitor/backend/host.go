@@ -61,6 +61,9 @@ func ParseHost(s string) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
+	if word := strings.ToLower(host); !explicit && (word == "http" || word == "https") {
+		return nil, addressError("%q is the beginning of a URL; write %s://", host, word)
+	}
 	if given != "" {
 		port = given
 	}
@@ -155,6 +158,12 @@ func plainName(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._", r)
 	})
+}
+
+// loopback tells whether a host is this machine and none other.
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().WithZone("").IsLoopback() || strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
 }
 
 // local tells whether a host is this machine or near it: loopback, a private or

@@ -118,7 +118,7 @@ func TestStates(t *testing.T) {
 		{"a gateway without a server behind it", answering(t, fails(502, "text/html", html)), Failed, "", "502 Bad Gateway"},
 		{"a reply cut off", raw(t, bytesThenClose("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"version\":")), Failed, "", "unexpected EOF"},
 		{"half a JSON object", answering(t, says(`{"version":"0.1`)), Failed, "", "JSON"},
-		{"closed at once", raw(t, bytesThenClose("")), Failed, "", "EOF"},
+		{"closed at once", raw(t, bytesThenClose("")), Failed, "closed", "EOF"},
 	} {
 		t.Run(row.what, func(t *testing.T) {
 			t.Parallel()

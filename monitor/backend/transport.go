@@ -8,7 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
+	"sync/atomic"
 	"time"
 )
 
@@ -38,6 +40,8 @@ type exchange struct {
 	header http.Header
 	body   []byte
 	took   time.Duration // until the end of the body
+	// connected: a connection came about. Dials run in goroutines of their own.
+	connected atomic.Bool
 }
 
 type exchangeKey struct{}
@@ -45,6 +49,14 @@ type exchangeKey struct{}
 // observed makes calls with the context leave their exchange.
 func observed(ctx context.Context) (context.Context, *exchange) {
 	x := new(exchange)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		ConnectDone: func(_, _ string, err error) {
+			if err == nil {
+				x.connected.Store(true)
+			}
+		},
+		GotConn: func(httptrace.GotConnInfo) { x.connected.Store(true) }, // one of an earlier call
+	})
 	return context.WithValue(ctx, exchangeKey{}, x), x
 }
 
@@ -70,7 +82,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Body.Close()
 	x, _ := req.Context().Value(exchangeKey{}).(*exchange)
 	if x != nil {
-		*x = exchange{status: resp.StatusCode, header: resp.Header, body: body, took: time.Since(began)}
+		x.status, x.header, x.body, x.took = resp.StatusCode, resp.Header, body, time.Since(began)
 	}
 	if err == nil && len(body) > replyLimit {
 		err = errTooLong
