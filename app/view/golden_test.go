@@ -132,6 +132,10 @@ func servers() monitor.Update {
 	add(backend.Failed, "port_taken", "python3", local)
 	add(backend.Failed, "not_this_server", "", local)
 	add(backend.Failed, "forbidden_host", "", "http://box:11434")
+	add(backend.Failed, "bad_certificate", "x509: certificate signed by unknown authority", remote)
+	add(backend.NotAnswering, "unreachable", "i/o timeout", "http://192.168.1.13:11434")
+	add(backend.Failed, "closed", "EOF", local)
+	add(backend.Failed, "proxy", "407 Proxy Authentication Required", "http://models.example.com:11434")
 	add("", "", "", local)
 	add("sleepy", "new_cause", "", local)
 	s.Backends = append(s.Backends,

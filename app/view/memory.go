@@ -32,7 +32,7 @@ func (sc *scene) memory() Row {
 		sc.fact("view.fact.cached", optional(m.Cached)),
 		sc.fact("view.fact.free", optional(m.Free)),
 		sc.fact("view.fact.available", optional(m.Available)))
-	if m.Used == nil {
+	if m.Used == nil || *m.Used == 0 { // no running machine uses none
 		row.Level = Unknown
 		return row
 	}

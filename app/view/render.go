@@ -23,6 +23,7 @@ func (r *Renderer) Render(u monitor.Update, now time.Time) View {
 		sc.s = &monitor.Snapshot{}
 	}
 	v := View{
+		Language:  r.Language(),
 		Demo:      sc.demo(),
 		Icon:      sc.icon(),
 		Title:     sc.title(),

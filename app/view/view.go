@@ -23,6 +23,9 @@ const (
 
 // View is all that a screen shows.
 type View struct {
+	// Language is "en" or "zh": what the words here are in. What a screen says
+	// besides them follows it.
+	Language string
 	// Demo is the mark of the simulator, "" on a real machine. Every screen
 	// shows it.
 	Demo string
