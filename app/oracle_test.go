@@ -219,6 +219,15 @@ func TestSecondModelSwapAlertUnloadRelief(t *testing.T) {
 		}
 		order = rest
 	}
+	// The tray speaks another language as soon as a person has chosen it.
+	follow.row(t, true, "Quit")
+	if err := api.Dial(follow.socket).SetSettings(t.Context(), api.Settings{Language: "zh"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"tray.open", "tray.settings", "tray.quit", "tray.no_models", "tray.no_alerts"} {
+		follow.row(t, true, view.In("zh").Text(id))
+	}
+	follow.row(t, false, "Quit")
 }
 
 func alertOf(u monitor.Update, rule string) *monitor.Alert {

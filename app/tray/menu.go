@@ -26,8 +26,10 @@ type menu struct {
 	orders   queue // the window and the end, which must not wait for a server
 	quit     chan struct{}
 
-	// words are looked up once; a View comes every second.
-	words struct{ colon, noModels, noAlerts string }
+	// renderer is the language in force, words what is looked up once in it: a
+	// View comes every second.
+	renderer *view.Renderer
+	words    struct{ colon, noModels, noAlerts string }
 
 	icons          icons
 	icon           icon // the one that is shown, if drawn
@@ -46,6 +48,8 @@ type menu struct {
 	alerts                 []*alertRow
 	alertPlaces            *places
 	quiet                  *line
+
+	openWindow, settings, leave *line
 }
 
 // modelRow is a resident model with its actions as a submenu.
@@ -76,9 +80,6 @@ func newMenu(t Tray, c Config, template bool, now func() time.Time) *menu {
 		quit:        make(chan struct{}),
 		modelPlaces: newPlaces(modelRows), alertPlaces: newPlaces(alertRows),
 	}
-	m.words.colon = c.Words.Text("tray.colon")
-	m.words.noModels = c.Words.Text("tray.no_models")
-	m.words.noAlerts = c.Words.Text("tray.no_alerts")
 	m.picture(icon{state: view.IconNormal})
 	m.addFacts()
 	t.Separator()
@@ -86,11 +87,26 @@ func newMenu(t Tray, c Config, template bool, now func() time.Time) *menu {
 	t.Separator()
 	m.addAlerts()
 	t.Separator()
-	m.addRow(nil, m.open("")).show(c.Words.Text("tray.open"), "", true)
-	m.addRow(nil, m.open("settings")).show(c.Words.Text("tray.settings"), "", true)
-	m.addRow(nil, m.end).show(c.Words.Text("tray.quit"), "", true)
+	m.openWindow = m.addRow(nil, m.open(""))
+	m.settings = m.addRow(nil, m.open("settings"))
+	m.leave = m.addRow(nil, m.end)
+	m.speak(c.Words)
 	m.headline.show(c.Words.Text("tray.starting"), "", false)
+	m.nothing.show(m.words.noModels, "", false)
+	m.quiet.show(m.words.noAlerts, "", false)
 	return m
+}
+
+// speak puts the fixed rows in a language. What else there is follows when a
+// View is shown.
+func (m *menu) speak(words *view.Renderer) {
+	m.renderer = words
+	m.words.colon = words.Text("tray.colon")
+	m.words.noModels = words.Text("tray.no_models")
+	m.words.noAlerts = words.Text("tray.no_alerts")
+	m.openWindow.show(words.Text("tray.open"), "", true)
+	m.settings.show(words.Text("tray.settings"), "", true)
+	m.leave.show(words.Text("tray.quit"), "", true)
 }
 
 func (m *menu) addRow(parent Row, clicked func()) *line { return newLine(m.tray, parent, clicked) }
@@ -108,7 +124,6 @@ func (m *menu) addModels() {
 		m.servers = append(m.servers, m.addRow(nil, nil))
 	}
 	m.nothing = m.addRow(nil, nil)
-	m.nothing.show(m.words.noModels, "", false)
 	for range modelRows {
 		row := &modelRow{line: m.addRow(nil, nil)}
 		for range actionRows {
@@ -123,7 +138,6 @@ func (m *menu) addModels() {
 
 func (m *menu) addAlerts() {
 	m.quiet = m.addRow(nil, nil)
-	m.quiet.show(m.words.noAlerts, "", false)
 	for range alertRows {
 		m.alerts = append(m.alerts, &alertRow{
 			line:   m.addRow(nil, m.open("")),

@@ -103,6 +103,61 @@ Quit
 	}
 }
 
+// A View in another language changes all words at once, also in a closed menu
+// whose numbers are still fresh.
+func TestEveryRowFollowsTheLanguage(t *testing.T) {
+	s := newScene(t, "en")
+	v := view.View{Language: "en", Line: view.Row{Text: "14 GiB left"}, Memory: view.Row{Label: "Memory", Text: "20 of 32 GiB"}}
+	s.menu.show(v, false)
+	s.tray.calls = 0
+	s.menu.show(v, false)
+	if s.tray.calls != 0 {
+		t.Errorf("the language that is in force made %d calls", s.tray.calls)
+	}
+	zh := view.View{Language: "zh", Line: view.Row{Text: "余量 14 GiB"}, Memory: view.Row{Label: "内存", Text: "20 / 32 GiB"}}
+	s.pass(time.Second)
+	s.menu.show(zh, false)
+	want := `(余量 14 GiB)
+(内存：20 / 32 GiB)
+-
+(内存中没有模型)
+-
+(没有警报)
+-
+打开窗口
+设置…
+退出
+`
+	if got := s.tray.text(); got != want {
+		t.Errorf("menu:\n%s\nwant:\n%s", got, want)
+	}
+	var names []string
+	for i := range modelRows + 2 {
+		names = append(names, fmt.Sprint("m", i))
+	}
+	many := models(names...)
+	many.Language = "zh"
+	s.show(many)
+	s.tray.find(t, "", view.In("zh").Text("tray.more", view.Args{"Count": 2}))
+	s.show(v) // and back
+	want = `(14 GiB left)
+(Memory: 20 of 32 GiB)
+-
+(No model in memory)
+-
+(No alerts)
+-
+Open window
+Settings…
+Quit
+`
+	if got := s.tray.text(); got != want {
+		t.Errorf("menu:\n%s\nwant:\n%s", got, want)
+	}
+	s.click("", "Quit")
+	s.wait(1)
+}
+
 func TestOnlyChangesReachTheDesktop(t *testing.T) {
 	s := newScene(t, "en")
 	v := models("a", "b")

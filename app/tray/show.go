@@ -16,10 +16,14 @@ const unseen = 30 * time.Second
 
 // show brings icon, text and rows to a View. looking tells that the menu may be
 // open: then every number follows, else only what happens (models, alerts, the
-// icon) does at once.
+// icon) does at once. A View in another language changes every word at once.
 func (m *menu) show(v view.View, looking bool) {
 	now := m.now()
-	fresh := looking || v.Icon != m.icon.state || now.Sub(m.fresh) >= unseen
+	other := v.Language != "" && v.Language != m.renderer.Language()
+	if other {
+		m.speak(view.In(v.Language))
+	}
+	fresh := other || looking || v.Icon != m.icon.state || now.Sub(m.fresh) >= unseen
 	if fresh {
 		m.fresh = now
 	}
@@ -125,7 +129,7 @@ func (m *menu) showModels(models []view.Model, now time.Time, fresh bool) {
 		m.nothing.hide()
 	}
 	if left := len(models) - modelRows; left > 0 {
-		m.more.show(m.config.Words.Text("tray.more", view.Args{"Count": left}), "", true)
+		m.more.show(m.renderer.Text("tray.more", view.Args{"Count": left}), "", true)
 	} else {
 		m.more.hide()
 	}

@@ -36,7 +36,8 @@ type Config struct {
 	Name string
 	// ID is the program's identifier. systray has no place for it yet.
 	ID string
-	// Words are the rows that no View has ("Quit").
+	// Words are the rows that no View has ("Quit"), until a View comes in another
+	// language.
 	Words *view.Renderer
 	// Do gets the commands of clicks, in their order, from one goroutine.
 	Do func(monitor.Command)

@@ -218,6 +218,37 @@ func TestTrayOnABus(t *testing.T) {
 	}
 }
 
+func TestLanguageChangesOnABus(t *testing.T) {
+	h := traytest.New(t)
+	p := run(t, h, "language")
+	p.show(view.View{Language: "en"})
+	item := p.item("language")
+	english := []string{"No model in memory", "No alerts", "Open window", "Settings…", "Quit"}
+	h.Wait(t, "the English rows", func() bool { return hasAll(item, english) })
+	p.show(view.View{Language: "zh"})
+	chinese := []string{"内存中没有模型", "没有警报", "打开窗口", "设置…", "退出"}
+	h.Wait(t, "the Chinese rows", func() bool { return hasAll(item, chinese) })
+	for _, row := range english {
+		if item.Has(row) {
+			t.Errorf("%q is still there", row)
+		}
+	}
+	if err := item.Click("设置…"); err != nil {
+		t.Fatal(err)
+	}
+	p.expect(`open "settings"`)
+	p.end()
+}
+
+func hasAll(item *traytest.Item, rows []string) bool {
+	for _, row := range rows {
+		if !item.Has(row) {
+			return false
+		}
+	}
+	return true
+}
+
 func TestOpenedMenuIsWatched(t *testing.T) {
 	h := traytest.New(t)
 	for name, open := range map[string]func(*traytest.Item) error{
