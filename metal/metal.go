@@ -134,22 +134,46 @@ type Swap struct {
 
 // GPU is the graphics processor as the system sees it.
 type GPU struct {
-	Name string `json:"name,omitzero"`
+	// Source says who told it: "iokit", "nvml", "amdgpu" or "simulator".
+	Source string `json:"source,omitzero"`
+	Name   string `json:"name,omitzero"`
 	// Cores is the number of GPU cores.
 	Cores *int `json:"cores,omitempty"`
 	// WorkingSet is the effective GPU limit in bytes: what Metal recommends as
-	// the most for the GPU (recommendedMaxWorkingSetSize).
+	// the most for the GPU (recommendedMaxWorkingSetSize). On Linux it is the
+	// memory of the card.
 	WorkingSet *uint64 `json:"working_set_bytes,omitempty"`
+	// LimitSource says who told WorkingSet: "metal", "sysctl" (an override that
+	// is set, where Metal is not there), "estimate" or the GPU's Source.
+	LimitSource string `json:"limit_source,omitzero"`
+	// MaxBuffer is the largest single allocation in bytes. An override of the
+	// limit does not raise it.
+	MaxBuffer *uint64 `json:"max_buffer_bytes,omitempty"`
 	// WiredLimit is iogpu.wired_limit_mb in bytes as it is set; 0 is the
 	// system's default.
 	WiredLimit *uint64 `json:"wired_limit_bytes,omitempty"`
 	// InUse is the memory that the GPU driver holds now, of all processes.
 	InUse *uint64 `json:"in_use_bytes,omitempty"`
-	// Utilisation is the busy share of the device, 0 to 1.
+	// Utilisation is the busy share of the device, 0 to 1, Renderer and Tiler
+	// those of its two halves. The first is not the larger of the others.
 	Utilisation *float64 `json:"utilisation_ratio,omitempty"`
+	Renderer    *float64 `json:"renderer_ratio,omitempty"`
+	Tiler       *float64 `json:"tiler_ratio,omitempty"`
+	// Temperature is the hottest plausible sensor of the GPU in °C, Sensor its
+	// name. Stuck marks a value that no longer follows the load.
 	Temperature *float64 `json:"temperature_celsius,omitempty"`
-	Power       *float64 `json:"power_watts,omitempty"`
-	Clock       *float64 `json:"clock_mhz,omitempty"`
+	Sensor      string   `json:"temperature_sensor,omitzero"`
+	Stuck       bool     `json:"temperature_stuck,omitzero"`
+	// Power is in watts. Absent at the first reading and after sleep.
+	Power *float64 `json:"power_watts,omitempty"`
+	// Clock is the mean clock while the GPU was busy, in MHz, made of residencies:
+	// what was asked for, which the hardware may not have kept (Requested). TopClock
+	// is the highest step of its ladder.
+	Clock     *float64 `json:"clock_mhz,omitempty"`
+	Requested bool     `json:"clock_requested,omitzero"`
+	TopClock  *float64 `json:"top_clock_mhz,omitempty"`
+	// Resets counts recoveries of the GPU since the system started.
+	Resets *uint64 `json:"resets,omitempty"`
 	// Bandwidth is the chip's memory bandwidth in bytes per second.
 	Bandwidth *float64 `json:"memory_bandwidth_bytes_per_second,omitempty"`
 }
@@ -157,8 +181,11 @@ type GPU struct {
 // Thermal is the thermal pressure.
 type Thermal struct {
 	Pressure ThermalPressure `json:"pressure,omitzero"`
-	// Source says who told Pressure, "notify" or "simulator".
+	// Source says who told Pressure: "notify", "process_info" (which cannot tell
+	// moderate from heavy) or "simulator".
 	Source string `json:"source,omitzero"`
+	// State is ProcessInfo.thermalState: nominal, fair, serious or critical.
+	State string `json:"process_info_state,omitzero"`
 }
 
 // ThermalPressure is the system's word; "" is unknown.
@@ -179,6 +206,8 @@ const (
 type Power struct {
 	// OnBattery is absent where the system has no notion of it.
 	OnBattery *bool `json:"on_battery,omitempty"`
+	// LowPower is the low power mode. Absent where the system does not tell.
+	LowPower *bool `json:"low_power_mode,omitempty"`
 }
 
 // Process is one process.
