@@ -23,6 +23,7 @@ func (m *Monitor) collect() *Snapshot {
 	s.Thermal = read(s, SectionThermal, local.Thermal)
 	s.Power = read(s, SectionPower, local.Power)
 	m.takeAnswers(s)
+	m.nameOwners(s)
 	m.measureRunners(s)
 	m.checkHeld(s)
 	if m.watched() {

@@ -56,13 +56,14 @@ type Monitor struct {
 	runners   runners
 	held      []heldProcess
 	consumers consumerCache
+	owners    map[string]owner // by backend
 }
 
 // New makes a Monitor. It does nothing before Run.
 func New(config Config) *Monitor {
 	m := &Monitor{
 		config: config, log: config.Log, nudge: make(chan struct{}, 1),
-		boxes: map[*Mailbox]struct{}{}, unloads: map[string]*unload{}, engine: newEngine(),
+		boxes: map[*Mailbox]struct{}{}, unloads: map[string]*unload{}, engine: newEngine(), owners: map[string]owner{},
 	}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
