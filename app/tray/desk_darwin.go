@@ -19,8 +19,16 @@ type desk struct{ runtime *objc.Runtime }
 func reach(_ context.Context, c Config, _ chan<- struct{}) (*desk, error) {
 	runtime, err := objc.Open(objc.System())
 	if err != nil {
-		// The tray works without; only some memory is not given back.
+		// The tray works without; only some memory is not given back, and opening
+		// the application once more shows no window.
 		c.Log.Debug("opening the Objective-C runtime", "error", err)
+		return &desk{}, nil
+	}
+	if c.Open != nil {
+		windows := new(queue) // the main thread must not wait for a program's start
+		if err := onReopen(runtime, delegateClass, func() { windows.add(func() { c.Open("") }) }); err != nil {
+			c.Log.Debug("opening the window from Finder", "error", err)
+		}
 	}
 	return &desk{runtime: runtime}, nil
 }

@@ -188,7 +188,7 @@ func (r *Runtime) Text(s ID) string {
 // Release gives up an object that the caller owns.
 func (r *Runtime) Release(object ID) { r.Send(object, "release") }
 
-// Method is a method of a class made here. Func is a Go function
+// Method is a method whose body is made here. Func is a Go function
 // func(self ID, name SEL, args …) whose arguments are ID or uintptr. Types is
 // its encoding, "v@:@" for one object and no result.
 type Method struct {
@@ -209,7 +209,7 @@ func (r *Runtime) NewClass(name, super string, protocols []string, methods ...Me
 		return 0, fmt.Errorf("making the class %s: the name is taken", name)
 	}
 	for _, m := range methods {
-		if !r.addMethod(class, r.Selector(m.Name), purego.NewCallback(m.Func), m.Types) {
+		if !r.AddMethod(class, m) {
 			return 0, fmt.Errorf("making the class %s: adding %s failed", name, m.Name)
 		}
 	}
@@ -220,4 +220,10 @@ func (r *Runtime) NewClass(name, super string, protocols []string, methods ...Me
 	}
 	r.registerClass(class)
 	return class, nil
+}
+
+// AddMethod adds a method to a class that may be in use, and tells whether it
+// did: a method that the class itself has already is left as it is.
+func (r *Runtime) AddMethod(class ID, m Method) bool {
+	return r.addMethod(class, r.Selector(m.Name), purego.NewCallback(m.Func), m.Types)
 }

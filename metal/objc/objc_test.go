@@ -171,6 +171,22 @@ func TestNewClass(t *testing.T) {
 	}
 }
 
+func TestAddMethod(t *testing.T) {
+	f := open(t)
+	class := f.Class("SystrayAppDelegate")
+	method := func(answer uintptr) Method {
+		return Method{"answer:", "B@:@", func(ID, SEL, uintptr) uintptr { return answer }}
+	}
+	if !f.AddMethod(class, method(7)) || f.AddMethod(class, method(8)) {
+		t.Error("a method is added once")
+	}
+	object := f.Send(class, "new")
+	defer f.Release(object)
+	if got := f.Send(object, "answer:", 0); got != 7 {
+		t.Errorf("the method answers %d, want 7: the second replaced it", got)
+	}
+}
+
 func TestBlocks(t *testing.T) {
 	f := open(t)
 	var self Block

@@ -67,8 +67,9 @@ static struct class classes[64] = {
 	{"UNUserNotificationCenter"}, {"UNNotificationAction"}, {"UNNotificationCategory"},
 	{"UNMutableNotificationContent"}, {"UNNotificationRequest"}, {"UNNotificationSound"},
 	{"UNNotificationResponse"}, {"UNNotification"}, {"NSMutableSet"},
+	{"SystrayAppDelegate", &classes[0]},
 };
-enum { built_in = 16 };
+enum { built_in = 17 };
 static int class_count = built_in;
 
 struct class *objc_getClass(const char *name) {
@@ -98,7 +99,9 @@ struct class *objc_allocateClassPair(struct class *super, const char *name, size
 void objc_registerClassPair(struct class *c) { c->registered = 1; }
 int8_t class_addMethod(struct class *c, const char *sel, word imp, const char *types) {
 	if (c->registered) bad("method added after registration", sel);
-	if (types[0] != 'v' || types[1] != '@' || types[2] != ':') bad("method types", types);
+	for (int i = 0; i < c->count; i++)
+		if (!strcmp(c->methods[i].sel, sel)) return 0; // as the real one: none is replaced
+	if (!strchr("vBc", types[0]) || types[1] != '@' || types[2] != ':') bad("method types", types);
 	int colons = 0;
 	for (const char *s = sel; *s; s++) colons += *s == ':';
 	int args = 0;
