@@ -280,3 +280,52 @@ func TestIconThatCannotBeUsed(t *testing.T) {
 		t.Errorf("an icon of 512 pixels: %v, or an entry larger than the picture", err)
 	}
 }
+
+// TestRealIcon makes the icon file of the project's own icon. Where the tool is,
+// another reader has to find the sizes it knows.
+func TestRealIcon(t *testing.T) {
+	data, err := bundle{Icon: "../../assets/icon.png"}.icns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool, err := exec.LookPath("icns2png")
+	if err != nil {
+		return
+	}
+	path := filepath.Join(t.TempDir(), "icon.icns")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(tool, "-l", path).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "1024x1024") || !strings.Contains(string(out), "256x256") {
+		t.Errorf("icns2png reads: %v\n%s", err, out)
+	}
+}
+
+// TestAgentFindsItsWindow runs the agent, built for this system, out of a bundle:
+// it has to start the program in the inner one.
+func TestAgentFindsItsWindow(t *testing.T) {
+	dir := t.TempDir()
+	agent, window, said := filepath.Join(dir, "agent"), filepath.Join(dir, "window"), filepath.Join(dir, "said")
+	build := exec.Command("go", "build", "-tags=headless", "-o", agent, "plimsoll/app")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the agent: %v\n%s", err, out)
+	}
+	if err := os.WriteFile(window, []byte("#!/bin/sh\necho \"$0 $*\" >"+said+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	app := filepath.Join(dir, "Plimsoll.app")
+	if err := (bundle{Agent: agent, Window: window, Icon: "../../assets/icon.png"}).write(app); err != nil {
+		t.Fatal(err)
+	}
+	open := exec.Command(filepath.Join(app, "Contents", "MacOS", "plimsoll"), "window")
+	open.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+	if out, err := open.CombinedOutput(); err != nil {
+		t.Fatalf("plimsoll window: %v\n%s", err, out)
+	}
+	got, err := os.ReadFile(said)
+	if err != nil || !strings.Contains(string(got), "/Plimsoll Window.app/Contents/MacOS/plimsoll-window ") {
+		t.Errorf("the agent started %q, %v", got, err)
+	}
+}

@@ -70,7 +70,7 @@ var table = []check{
 	},
 	{
 		name: "race", what: "the tests of all but window and build tools under the race detector", limit: 15 * time.Minute,
-		needs: []string{"checks"},
+		needs: []string{"checks"}, after: []string{"ollama"},
 		run: func(j *job) error {
 			packages, err := withoutWindow(j)
 			if err != nil {
