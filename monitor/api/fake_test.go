@@ -184,7 +184,8 @@ func code(err error) string {
 }
 
 // TestMain can be an agent that gets killed: with PLIMSOLL_TEST_LISTEN it takes
-// that socket, says so, and waits.
+// that socket, says so, and waits. With PLIMSOLL_TEST_ASK it is a client of that
+// socket, another user's if PLIMSOLL_TEST_USER names one.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("PLIMSOLL_TEST_LISTEN"); path != "" {
 		if _, err := Listen(path); err != nil {
@@ -193,6 +194,10 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println("listening")
 		select {}
+	}
+	if path := os.Getenv("PLIMSOLL_TEST_ASK"); path != "" {
+		fmt.Println(askAs(path, os.Getenv("PLIMSOLL_TEST_USER")))
+		return
 	}
 	os.Exit(m.Run())
 }

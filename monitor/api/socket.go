@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/gofrs/flock"
@@ -57,7 +56,9 @@ func CheckPath(path string) (string, error) {
 // the socket may be a symbolic link. A lock beside the socket (path + ".lock")
 // says who the agent is: Listen fails with ErrAgentRunning while another
 // process holds it, and removes what a killed agent left behind otherwise.
-// Closing the listener removes the socket and gives the lock back.
+// Only processes of this user and of root are let in, and a socket whose file
+// was deleted is made again within seconds. Closing the listener removes the
+// socket and gives the lock back.
 func Listen(path string) (net.Listener, error) {
 	path, err := CheckPath(path)
 	if err != nil {
@@ -66,10 +67,24 @@ func Listen(path string) (net.Listener, error) {
 	if err := prepareFolder(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	if err := refuseLink(path + ".lock"); err != nil {
+	lock, err := lockSocket(path)
+	if err != nil {
 		return nil, err
 	}
-	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	l := &listener{path: path, owner: os.Geteuid(), look: lookEvery, lock: lock}
+	if l.socket, l.file, err = listenLocked(path); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// lockSocket takes the lock beside a socket, or fails with ErrAgentRunning.
+func lockSocket(path string) (*flock.Flock, error) {
+	if err := refuseLink(lockPath(path)); err != nil {
+		return nil, err
+	}
+	lock := flock.New(lockPath(path), flock.SetPermissions(0o600))
 	held, err := lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("locking the agent's socket: %w", err)
@@ -77,38 +92,39 @@ func Listen(path string) (net.Listener, error) {
 	if !held {
 		return nil, ErrAgentRunning
 	}
-	l, err := listenLocked(path)
-	if err != nil {
-		lock.Unlock()
-		return nil, err
-	}
-	return &listener{Listener: l, lock: lock}, nil
+	return lock, nil
 }
 
-// listenLocked binds path, which nobody else may do now.
-func listenLocked(path string) (net.Listener, error) {
+func lockPath(path string) string { return path + ".lock" }
+
+// listenLocked binds path, which nobody else may do now, and tells what file
+// that made.
+func listenLocked(path string) (*net.UnixListener, fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return nil, fmt.Errorf("looking at the agent's socket: %w", err)
+		return nil, nil, fmt.Errorf("looking at the agent's socket: %w", err)
 	case info.Mode().Type() != fs.ModeSocket:
-		return nil, failuref("unsafe_socket", "%s is not a socket but %s: move it away", path, kindOf(info))
+		return nil, nil, failuref("unsafe_socket", "%s is not a socket but %s: move it away", path, kindOf(info))
 	default: // left by an agent that was killed, as we hold the lock
 		if err := os.Remove(path); err != nil {
-			return nil, fmt.Errorf("removing a dead agent's socket: %w", err)
+			return nil, nil, fmt.Errorf("removing a dead agent's socket: %w", err)
 		}
 	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
-		return nil, fmt.Errorf("opening the agent's socket: %w", err)
+		return nil, nil, fmt.Errorf("opening the agent's socket: %w", err)
 	}
 	// Whatever the umask is. Until here the folder's mode keeps others out.
-	if err := os.Chmod(path, 0o600); err != nil {
-		l.Close()
-		return nil, fmt.Errorf("closing the agent's socket to others: %w", err)
+	if err = os.Chmod(path, 0o600); err == nil {
+		info, err = os.Lstat(path)
 	}
-	return l, nil
+	if err != nil {
+		l.Close()
+		return nil, nil, fmt.Errorf("closing the agent's socket to others: %w", err)
+	}
+	return l, info, nil
 }
 
 // prepareFolder makes sure that folder is this user's alone.
@@ -191,24 +207,4 @@ func kindOf(info fs.FileInfo) string {
 		return "a socket"
 	}
 	return "something else"
-}
-
-// listener is a socket together with the lock that makes it this process's.
-type listener struct {
-	net.Listener
-	lock *flock.Flock
-	once sync.Once
-	err  error
-}
-
-// Close removes the socket first and gives the lock back last, so that no
-// other agent can have a socket of its own removed.
-func (l *listener) Close() error {
-	l.once.Do(func() {
-		l.err = l.Listener.Close()
-		if err := l.lock.Close(); l.err == nil {
-			l.err = err
-		}
-	})
-	return l.err
 }
