@@ -65,6 +65,14 @@ type Machine struct {
 	Levels []CoreLevel `json:"core_levels,omitempty"`
 	// RAMBytes is the memory of the machine in bytes.
 	RAMBytes *uint64 `json:"ram_bytes,omitempty"`
+	// Generation is the chip's, "M5". Absent for chips that are not in the table
+	// of LookupChip, and on Linux.
+	Generation string `json:"generation,omitzero"`
+	// Bandwidth is the most that the chip's memory delivers in bytes per second;
+	// BandwidthCertain is false where it is the lower of several figures for chips
+	// of this name. Absent for chips that are not in the table.
+	Bandwidth        *float64 `json:"memory_bandwidth_bytes_per_second,omitempty"`
+	BandwidthCertain *bool    `json:"memory_bandwidth_certain,omitempty"`
 	// OS is the system's name and version, "macOS 26.4", "Debian GNU/Linux 12".
 	OS string `json:"os,omitzero"`
 	// Uptime is the time since start in seconds, sleep included.
@@ -174,8 +182,6 @@ type GPU struct {
 	TopClock  *float64 `json:"top_clock_mhz,omitempty"`
 	// Resets counts recoveries of the GPU since the system started.
 	Resets *uint64 `json:"resets,omitempty"`
-	// Bandwidth is the chip's memory bandwidth in bytes per second.
-	Bandwidth *float64 `json:"memory_bandwidth_bytes_per_second,omitempty"`
 }
 
 // Thermal is the thermal pressure.
@@ -231,4 +237,7 @@ type Process struct {
 	Footprint *uint64 `json:"footprint_bytes,omitempty"`
 	// CPU is the processor time spent so far, user and system, in seconds.
 	CPU *float64 `json:"cpu_seconds,omitempty"`
+	// GPU is the time that the GPU worked for the process so far, in seconds.
+	// Absent where the system does not tell it, and not read by Process.
+	GPU *float64 `json:"gpu_seconds,omitempty"`
 }

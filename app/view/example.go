@@ -28,6 +28,7 @@ func example() monitor.Update {
 				Chip: "Apple M5", Model: "Mac17,3", Cores: new(10),
 				Levels:   []metal.CoreLevel{{Name: "Super", Cores: 4}, {Name: "Efficiency", Cores: 6}},
 				RAMBytes: new(32 * g), OS: "macOS 26.4", Uptime: new(273600.0),
+				Generation: "M5", Bandwidth: new(153e9), BandwidthCertain: new(true),
 			},
 			Memory: &metal.Memory{
 				Total: new(32 * g), Used: new(27 * g), App: new(9 * g), Wired: new(15 * g), Compressed: new(3 * g),
@@ -41,7 +42,7 @@ func example() monitor.Update {
 			},
 			GPU: &metal.GPU{
 				Name: "Apple M5", Cores: new(10), WorkingSet: new(uint64(21845 << 20)), WiredLimit: new(uint64(0)),
-				InUse: new(14 * g), Utilisation: new(0.84), Temperature: new(71.5), Power: new(17.2), Clock: new(1578.0), Bandwidth: new(153e9),
+				InUse: new(14 * g), Utilisation: new(0.84), Temperature: new(71.5), Power: new(17.2), Clock: new(1578.0),
 			},
 			Thermal:  &metal.Thermal{Pressure: metal.ThermalNominal, Source: "notify"},
 			Power:    &metal.Power{OnBattery: new(false)},

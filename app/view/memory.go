@@ -174,8 +174,14 @@ func (sc *scene) gpuDetail(g *metal.GPU) string {
 	if n, ok := finite(g.Clock); ok && n > 0 {
 		clock = fmt.Sprintf("%.0f MHz", n)
 	}
-	if n, ok := finite(g.Bandwidth); ok && n > 0 {
-		bandwidth = sc.fact("view.gpu.bandwidth", fmt.Sprintf("%.0f GB/s", n/1e9))
+	if m := sc.s.Machine; m != nil {
+		if n, ok := finite(m.Bandwidth); ok && n > 0 {
+			id := "view.gpu.bandwidth"
+			if m.BandwidthCertain != nil && !*m.BandwidthCertain {
+				id = "view.gpu.bandwidth_least"
+			}
+			bandwidth = sc.fact(id, fmt.Sprintf("%.0f GB/s", n/1e9))
+		}
 	}
 	return lines(line(clean(g.Name), cores), sc.wiredLimit(g.WiredLimit), line(power, clock), bandwidth)
 }

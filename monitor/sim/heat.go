@@ -37,6 +37,15 @@ type heat struct {
 
 func newHeat() heat { return heat{temperature: 40, level: metal.ThermalNominal, power: gpuIdlePower} }
 
+// state is what programs are told (ProcessInfo.thermalState), which has one word
+// for moderate and heavy.
+func (h *heat) state() string {
+	if h.level == metal.ThermalNominal {
+		return "nominal"
+	}
+	return "fair"
+}
+
 // factor is what is left of the clock.
 func (h *heat) factor() float64 {
 	switch h.level {

@@ -17,6 +17,7 @@ func (m *Mac) Machine() (*metal.Machine, error) {
 	return &metal.Machine{
 		Chip: "Apple M5", Model: "Mac17,2", Cores: new(10), RAMBytes: new(uint64(ram)), OS: "macOS 26.4",
 		Levels: []metal.CoreLevel{{Name: "Super", Cores: 4}, {Name: "Efficiency", Cores: 6}},
+		Generation: "M5", Bandwidth: new(float64(bandwidth)), BandwidthCertain: new(true),
 		Uptime: new(m.wall().Sub(m.booted).Seconds()), BootID: fmt.Sprintf("SIMULATED-%016X", m.seed),
 	}, nil
 }
@@ -43,12 +44,19 @@ func (m *Mac) GPU() (*metal.GPU, error) {
 	defer m.mu.Unlock()
 	m.advance()
 	return &metal.GPU{
-		Name: "Apple M5", Cores: new(10), WorkingSet: new(uint64(m.memory.gpuLimit())), WiredLimit: new(uint64(m.memory.limit)),
+		Source: source, Name: "Apple M5", Cores: new(10),
+		WorkingSet: new(uint64(m.memory.gpuLimit())), LimitSource: source, WiredLimit: new(uint64(m.memory.limit)),
 		InUse: new(uint64(m.memory.models + gpuDesktop)), Utilisation: new(min(1, 0.02+0.98*m.heat.busy)),
-		Temperature: new(tenths(m.heat.temperature)), Power: new(tenths(m.heat.power)), Clock: new(math.Round(m.heat.clock())),
-		Bandwidth: new(float64(bandwidth)),
+		Temperature: new(tenths(m.heat.temperature)), Sensor: sensor, Power: new(tenths(m.heat.power)),
+		Clock: new(math.Round(m.heat.clock())), TopClock: new(float64(gpuFullClock)), Resets: new(uint64(0)),
 	}, nil
 }
+
+// What is simulated says so.
+const (
+	source = "simulator"
+	sensor = "simulated GPU die"
+)
 
 // tenths rounds as the sensors do.
 func tenths(x float64) float64 { return math.Round(x*10) / 10 }
@@ -58,11 +66,13 @@ func (m *Mac) Thermal() (*metal.Thermal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.advance()
-	return &metal.Thermal{Pressure: m.heat.level, Source: "simulator"}, nil
+	return &metal.Thermal{Pressure: m.heat.level, Source: source, State: m.heat.state()}, nil
 }
 
 // Power is mains, always.
-func (m *Mac) Power() (*metal.Power, error) { return &metal.Power{OnBattery: new(false)}, nil }
+func (m *Mac) Power() (*metal.Power, error) {
+	return &metal.Power{OnBattery: new(false), LowPower: new(false)}, nil
+}
 
 // Processes lists what runs: the system's processes, apps with their helpers, the
 // server and one runner for each model in memory.
