@@ -2,6 +2,8 @@
 //
 //	build/bench           lists the measurements
 //	build/bench idle      the agent with a tray, when nothing happens
+//	build/bench hung      the agent beside a model server that stands still
+//	build/bench soak      the agent of a fast demo, looked at for nine minutes
 //
 // Each prints its numbers beside their bounds; the status is 1 when one is over.
 package main
@@ -20,6 +22,8 @@ var measurements = []struct {
 	run        func(context.Context) (report, error)
 }{
 	{"idle", "the agent with a tray, no window and no model, from second 10 to 70: processor, memory, child processes", idle},
+	{"hung", "a real Ollama that is stopped and let go on, five times: how soon the agent says so, and whether it ticks meanwhile", hung},
+	{"soak", "the agent of a fast demo for nine minutes, with clients coming and going: what grows", soak},
 }
 
 func main() {

@@ -50,3 +50,12 @@ func childCount(pid int) (int, error) {
 	}
 	return count, nil
 }
+
+// openFiles counts the open files of a process, sockets and the rest included.
+func openFiles(pid int) (int, error) {
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		return 0, fmt.Errorf("listing the agent's open files: %w", err)
+	}
+	return len(files), nil
+}

@@ -148,6 +148,11 @@ var table = []check{
 		run: func(j *job) error { return j.do(nil, []string{"build/bench", "idle"}) },
 	},
 	{
+		name: "soak", what: "what grows in an agent over hours of the demo's life", long: true, only: "linux",
+		after: []string{"programs"}, needs: []string{"checks"}, limit: 15 * time.Minute,
+		run: func(j *job) error { return j.do(nil, []string{"build/bench", "soak"}) },
+	},
+	{
 		name: "old-ollama", what: "the oldest model server that is supported, v0.6.5, for real", long: true,
 		needs: []string{"ollama"}, after: []string{"ollama"}, limit: 25 * time.Minute,
 		run: func(j *job) error {
