@@ -14,7 +14,7 @@ type Library struct {
 
 // Load loads a library by its path.
 func Load(path string) (*Library, error) {
-	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		return nil, fmt.Errorf("loading %s: %w", path, err)
 	}

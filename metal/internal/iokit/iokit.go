@@ -1,56 +1,89 @@
-// Package iokit calls Mach and libproc functions of macOS from pure Go: each
-// binding stands beside its C prototype and the header it is from. It hands out
-// the bytes that the system fills in; package metal decodes them.
+// Package iokit calls what a Mac has to tell about itself from pure Go: Mach and
+// libproc, the IORegistry, the SMC, IOHID sensors, IOReport, Metal, NSProcessInfo,
+// Darwin notify and power sources. It hands out what the system answers; package
+// metal gives it a meaning.
 //
-// It is not bound to an operating system: the library is found by a path that is
-// given, so the bindings run on Linux against a library built from C. A library
-// is opened once and never closed. A symbol is looked up before it is bound, so
-// one that is missing is an error and not a panic.
+// It is not bound to an operating system: each library is found by a path that is
+// given, so the bindings run on Linux against libraries built from C. Each binding
+// stands beside its C prototype and the header it is from; for the private ones it
+// is named which public programs use them so.
 //
-// Memory of Go is passed as a pointer and never as a number: a stack that grows
-// moves it.
+// The rules that hold for all of them: A library is opened when it is first
+// needed, once, and never closed. A symbol is looked up before it is bound, so one
+// that is missing is an error and not a panic. What a function with Create or Copy
+// in its name returns is released, what a Get returns is not. Objective-C runs
+// inside an autorelease pool on one thread. Memory of Go is passed as a pointer
+// and never as a number, because a stack that grows moves it; calls that are made
+// often write into memory of C, see scratch.
+//
+// What is slow to open (a connection, a subscription, a service, a token) stays
+// open between reads. Release gives it back.
 package iokit
 
 import (
+	"errors"
 	"fmt"
 	"sync"
-	"unsafe"
+	"sync/atomic"
 
 	"github.com/ebitengine/purego"
 )
 
-// LibSystem is where macOS has all functions of this package. The file is in the
-// system's shared cache and not on disk; only dlopen finds it.
+// LibSystem is where macOS has Mach, libproc, notify and memory. Like all system
+// libraries it is in the shared cache and not on disk; only dlopen finds it.
 const LibSystem = "/usr/lib/libSystem.B.dylib"
 
-// Paths says where the libraries are.
+// Paths says where the libraries are. One that is "" or not there takes only its
+// own functions away; System is needed by all.
 type Paths struct {
-	System string
+	System         string
+	CoreFoundation string
+	IOKit          string // with power sources and IOHID
+	IOReport       string
+	ObjC           string
+	Foundation     string // for its classes
+	Metal          string
 }
 
-// System is an opened library. It may be used by several goroutines.
+// MacPaths is where macOS has its libraries.
+func MacPaths() Paths {
+	framework := func(name string) string {
+		return "/System/Library/Frameworks/" + name + ".framework/" + name
+	}
+	return Paths{
+		System:         LibSystem,
+		CoreFoundation: framework("CoreFoundation"),
+		IOKit:          framework("IOKit"),
+		IOReport:       "/usr/lib/libIOReport.dylib",
+		ObjC:           "/usr/lib/libobjc.A.dylib",
+		Foundation:     framework("Foundation"),
+		Metal:          framework("Metal"),
+	}
+}
+
+// ErrMissing is what errors wrap when this machine does not have what was asked: a
+// library, a symbol, a service, a property or a channel. Asking again is no use.
+var ErrMissing = errors.New("not on this machine")
+
+// System is what was opened. It may be used by several goroutines.
 type System struct {
-	// mach_port_t mach_host_self(void);  <mach/mach_init.h>
-	// Each call adds a reference to the port, so it is called once.
-	machHostSelf func() uint32
-	host         uint32
+	paths Paths
 
-	// kern_return_t host_statistics64(host_t host_priv, host_flavor_t flavor,
-	//     host_info64_t host_info64_out, mach_msg_type_number_t *host_info64_outCnt);
-	// <mach/mach_host.h>
-	hostStatistics64 func(host uint32, flavor int32, out unsafe.Pointer, count *uint32) int32
+	mach           mach
+	proc           libproc
+	notify         notify
+	memory         memory
+	coreFoundation coreFoundation
+	registry       registry
+	connect        connect
+	hid            hid
+	report         report
+	power          power
+	runtime        runtime
+	metal          metal
 
-	// kern_return_t host_page_size(host_t host, vm_size_t *out_page_size);  <mach/mach_host.h>
-	hostPageSize func(host uint32, out *uint64) int32
-
-	// kern_return_t mach_timebase_info(mach_timebase_info_t info);  <mach/mach_time.h>
-	machTimebaseInfo func(info *timebase) int32
-
-	// int proc_pidpath(int pid, void *buffer, uint32_t buffersize);  <libproc.h>
-	procPidpath func(pid int32, buffer unsafe.Pointer, size uint32) int32
-
-	// int proc_pid_rusage(int pid, int flavor, rusage_info_t *buffer);  <libproc.h>
-	procPidRusage func(pid, flavor int32, buffer unsafe.Pointer) int32
+	scratches scratches
+	names     names
 }
 
 var (
@@ -58,44 +91,87 @@ var (
 	opened  = map[Paths]*System{}
 )
 
-// Open opens the libraries, or returns what an earlier call opened.
+// Open gives the system of these paths; asked again, the same. Libraries are
+// opened when they are needed, so only a path for none of them is an error here.
 func Open(p Paths) (*System, error) {
+	if p == (Paths{}) {
+		return nil, errors.New("opening system libraries: no path is given")
+	}
 	opening.Lock()
 	defer opening.Unlock()
-	if s := opened[p]; s != nil {
-		return s, nil
+	s := opened[p]
+	if s == nil {
+		s = &System{paths: p}
+		opened[p] = s
 	}
-	s, err := open(p)
-	if err != nil {
-		return nil, err
-	}
-	s.host = s.machHostSelf()
-	opened[p] = s
 	return s, nil
 }
 
-func open(p Paths) (*System, error) {
-	lib, err := purego.Dlopen(p.System, purego.RTLD_NOW|purego.RTLD_LOCAL)
-	if err != nil {
-		return nil, fmt.Errorf("opening %s: %w", p.System, err)
+// Release gives back what reads keep open: services, sensors, notify tokens and
+// constant strings. The next read opens it again; none may be under way. SMC and
+// Report are closed by who opened them.
+func (s *System) Release() {
+	s.releaseAccelerators()
+	s.releaseSensors()
+	s.releaseTokens()
+	s.releaseKeys()
+}
+
+// part is a group of functions that are of use only together.
+type part struct {
+	opening sync.Mutex
+	done    atomic.Bool
+	err     error
+}
+
+// binding is a symbol and where it goes: a pointer to a function variable, to a
+// function, or to an address of data.
+type binding struct {
+	symbol string
+	to     any
+}
+
+// function is the address of a C function that scratch.call calls.
+type function uintptr
+
+// data is the address of a C variable.
+type data uintptr
+
+// bound tells whether the part was bound before, successfully or not.
+func (p *part) bound() bool { return p.done.Load() }
+
+// bind opens a library and binds its functions, once.
+func (p *part) bind(library, path string, bindings ...binding) error {
+	p.opening.Lock()
+	defer p.opening.Unlock()
+	if !p.done.Load() {
+		p.err = bind(library, path, bindings)
+		p.done.Store(true)
 	}
-	s := &System{}
-	for _, b := range []struct {
-		symbol string
-		call   any
-	}{
-		{"mach_host_self", &s.machHostSelf},
-		{"host_statistics64", &s.hostStatistics64},
-		{"host_page_size", &s.hostPageSize},
-		{"mach_timebase_info", &s.machTimebaseInfo},
-		{"proc_pidpath", &s.procPidpath},
-		{"proc_pid_rusage", &s.procPidRusage},
-	} {
+	return p.err
+}
+
+func bind(library, path string, bindings []binding) error {
+	if path == "" {
+		return fmt.Errorf("opening %s: no path is given: %w", library, ErrMissing)
+	}
+	lib, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w: %w", path, err, ErrMissing)
+	}
+	for _, b := range bindings {
 		address, err := purego.Dlsym(lib, b.symbol)
 		if err != nil {
-			return nil, fmt.Errorf("finding %s in %s: %w", b.symbol, p.System, err)
+			return fmt.Errorf("finding %s in %s: %w: %w", b.symbol, path, err, ErrMissing)
 		}
-		purego.RegisterFunc(b.call, address)
+		switch to := b.to.(type) {
+		case *function:
+			*to = function(address)
+		case *data:
+			*to = data(address)
+		default:
+			purego.RegisterFunc(b.to, address)
+		}
 	}
-	return s, nil
+	return nil
 }

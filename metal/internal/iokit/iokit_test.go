@@ -2,6 +2,7 @@ package iokit_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -148,13 +149,20 @@ func TestManyGoroutines(t *testing.T) {
 }
 
 func TestOpenMissing(t *testing.T) {
-	if s, err := iokit.Open(iokit.Paths{System: t.TempDir() + "/none.so"}); s != nil || err == nil {
-		t.Errorf("a missing library: %v, %v", s, err)
+	if s, err := iokit.Open(iokit.Paths{}); s != nil || err == nil {
+		t.Errorf("no path at all: %v, %v", s, err)
 	}
-	lib := fake.Build(t, "-DWITHOUT_RUSAGE")
-	s, err := iokit.Open(iokit.Paths{System: lib})
-	if s != nil || err == nil || !strings.Contains(err.Error(), "finding proc_pid_rusage") {
-		t.Errorf("a missing symbol: %v, %v; want an error that names it", s, err)
+	for path, want := range map[string]string{
+		t.TempDir() + "/none.so":          "opening",
+		fake.Build(t, "-DWITHOUT_RUSAGE"): "finding proc_pid_rusage",
+	} {
+		s, err := iokit.Open(iokit.Paths{System: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Usage(fake.PID); !errors.Is(err, iokit.ErrMissing) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want an error that has %q", err, want)
+		}
 	}
 }
 
