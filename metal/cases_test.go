@@ -193,5 +193,5 @@ func TestUnknownChipStaysUnknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "absent fields", absentFields(*r), []string{"Chip", "Model", "Cores", "Levels"})
+	equal(t, "absent fields", absentFields(*r), []string{"Chip", "Model", "Cores", "Levels", "Generation", "Bandwidth", "BandwidthCertain"})
 }

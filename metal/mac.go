@@ -30,8 +30,11 @@ type macSystem interface {
 // cannot be read is absent and takes no other with it.
 type mac struct {
 	sys      macSystem
+	hardware macHardware // nil where there is none to ask
 	now      func() time.Time
-	identity *Machine // what does not change, read once
+	awake    func() time.Duration // without sleep
+	identity *Machine             // what does not change, read once
+	gpu      macGPU
 	page     uint64
 	timebase struct{ numer, denom float64 } // 0 while unknown
 
@@ -39,8 +42,11 @@ type mac struct {
 	countsAt time.Time
 }
 
-func newMac(sys macSystem, now func() time.Time) *mac {
-	return &mac{sys: sys, now: now}
+// newMac reads a Mac. Go's monotonic time, of which awake is made, stands still
+// while a Mac sleeps (mach_absolute_time).
+func newMac(sys macSystem, hardware macHardware, now func() time.Time) *mac {
+	start := now()
+	return &mac{sys: sys, hardware: hardware, now: now, awake: func() time.Duration { return now().Sub(start) }}
 }
 
 // Machine reads what does not change once, and the uptime.
@@ -76,7 +82,30 @@ func (m *mac) identify() *Machine {
 	if version := m.text("kern.osproductversion"); version != "" {
 		r.OS = "macOS " + version
 	}
+	m.identifyChip(r)
 	return r
+}
+
+// identifyChip adds what the table knows of the chip. GPU cores decide on some, so
+// the GPU is asked for them.
+func (m *mac) identifyChip(r *Machine) {
+	if m.gpu.cores == nil && m.hardware != nil {
+		if accelerators, err := m.hardware.Accelerators(); err == nil {
+			g := &GPU{}
+			g.describe(accelerators)
+			m.gpu.cores = g.Cores
+		}
+	}
+	var fast *int
+	if len(r.Levels) > 0 {
+		fast = &r.Levels[0].Cores
+	}
+	if c, ok := lookupChip(r.Chip, m.gpu.cores, fast, r.RAMBytes); ok {
+		r.Generation = c.Generation
+		if c.Bandwidth != nil {
+			r.Bandwidth, r.BandwidthCertain = c.Bandwidth, &c.Certain
+		}
+	}
 }
 
 // levels reads hw.perflevelN, 0 being the fastest. The names came after the
@@ -136,19 +165,6 @@ func (m *mac) Swap() (*Swap, error) {
 		return nil, fmt.Errorf("reading swap: %w", errors.Join(err, countErr))
 	}
 	return r, nil
-}
-
-// GPU, Thermal and Power are not read yet.
-func (m *mac) GPU() (*GPU, error) {
-	return nil, fmt.Errorf("the GPU is not read on macOS yet: %w", ErrUnsupported)
-}
-
-func (m *mac) Thermal() (*Thermal, error) {
-	return nil, fmt.Errorf("the thermal pressure is not read on macOS yet: %w", ErrUnsupported)
-}
-
-func (m *mac) Power() (*Power, error) {
-	return nil, fmt.Errorf("the power source is not read on macOS yet: %w", ErrUnsupported)
 }
 
 // sameReading is how long one reading of host_statistics64 serves: memory and

@@ -24,7 +24,7 @@ func TestMacOverCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMac(called{system, miniWithProcesses()}, time.Now)
+	m := newMac(called{system, miniWithProcesses()}, nil, time.Now)
 	memory, err := m.Memory()
 	if err != nil {
 		t.Fatal(err)

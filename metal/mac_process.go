@@ -15,6 +15,10 @@ func (m *mac) Processes() ([]Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing processes: %w", err)
 	}
+	var gpu map[int]uint64 // nanoseconds by pid
+	if m.hardware != nil {
+		gpu, _ = m.hardware.GPUTimes()
+	}
 	list := make([]Process, 0, len(b)/kinfoBytes)
 	for ; len(b) >= kinfoBytes; b = b[kinfoBytes:] {
 		k := decodeKinfo(b)
@@ -24,6 +28,9 @@ func (m *mac) Processes() ([]Process, error) {
 		p := m.process(k)
 		if args, err := m.sys.Sysctl("kern.procargs2", k.pid); err == nil {
 			p.Args = decodeArgs(args)
+		}
+		if ns, ok := gpu[k.pid]; ok {
+			p.GPU = new(float64(ns) / 1e9)
 		}
 		list = append(list, *p)
 	}

@@ -118,7 +118,7 @@ func newMini() *mini {
 	}
 }
 
-func openMini(m *mini) *mac { return newMac(m, func() time.Time { return now }) }
+func openMini(m *mini) *mac { return newMac(m, nil, func() time.Time { return now }) }
 
 func amount(pages uint64) *uint64 { return new(pages * page16) }
 
@@ -131,6 +131,7 @@ func TestMacMachine(t *testing.T) {
 		Chip: "Apple M5", Model: "Mac17,3", Cores: new(10),
 		Levels:   []CoreLevel{{"Super", 4}, {"Efficiency", 6}},
 		RAMBytes: new(uint64(32 << 30)), OS: "macOS 26.4", Uptime: new(3599.5),
+		Generation: "M5", Bandwidth: new(153e9), BandwidthCertain: new(true),
 		BootID: "6C5E3A30-0F4B-4B0A-9D6E-3B1B7B0B1A11",
 	})
 }
@@ -176,7 +177,7 @@ func TestMacFieldsAbsentAlone(t *testing.T) {
 		read   func(*mac) (any, error)
 		absent []string
 	}{
-		{"chip", gone("machdep.cpu.brand_string"), machine, []string{"Chip"}},
+		{"chip", gone("machdep.cpu.brand_string"), machine, []string{"Chip", "Generation", "Bandwidth", "BandwidthCertain"}},
 		{"model", gone("hw.model"), machine, []string{"Model"}},
 		{"cores", gone("hw.physicalcpu"), machine, []string{"Cores"}},
 		{"cores 0", set("hw.physicalcpu", le32(0)), machine, []string{"Cores"}},
@@ -257,7 +258,7 @@ func TestMacNothingReadable(t *testing.T) {
 func TestMacAsksOnce(t *testing.T) {
 	sys := newMini()
 	at := now
-	m := newMac(sys, func() time.Time { return at })
+	m := newMac(sys, nil, func() time.Time { return at })
 	for range 3 {
 		m.Machine()
 		m.Memory()

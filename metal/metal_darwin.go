@@ -23,11 +23,11 @@ var (
 
 // New opens this machine.
 func New() (Reader, error) {
-	system, err := iokit.Open(iokit.Paths{System: iokit.LibSystem})
+	system, err := iokit.Open(iokit.MacPaths())
 	if err != nil {
 		return nil, fmt.Errorf("opening the machine: %w", err)
 	}
-	return newMac(darwin{System: system}, time.Now), nil
+	return newMac(darwin{System: system}, frameworks{system}, time.Now), nil
 }
 
 // darwin is the real Mac.

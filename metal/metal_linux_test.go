@@ -227,7 +227,7 @@ func TestLinuxMachine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "absent without "+c.file, absentFields(*m), fieldsInOrder("Model", "Levels", c.absent))
+		equal(t, "absent without "+c.file, absentFields(*m), fieldsInOrder("Model", "Levels", "Generation", "Bandwidth", "BandwidthCertain", c.absent))
 	}
 	// What is not told is unknown and never a usual chip.
 	remove(t, root+"/proc/cpuinfo")
