@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math/big"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -51,9 +53,32 @@ func parseLine(text []byte, first bool) (update *monitor.Update, unknown string,
 		into = update.Snapshot
 	}
 	if err := json.Unmarshal(line, into); err != nil {
-		return nil, "", locate(line, err)
+		// 40.9e9 and 40900000000.0 are whole numbers too, as many tools write them.
+		if plain := wholeNumbers(line); bytes.Equal(plain, line) || json.Unmarshal(plain, into) != nil {
+			return nil, "", locate(line, err)
+		}
+		line = wholeNumbers(line)
 	}
 	return update, unknownField(line, into), nil
+}
+
+// number is a JSON number with a point or an exponent; the first alternative
+// keeps the inside of texts out of it.
+var number = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?[eE][+-]?\d{1,3}|-?\d+\.\d+`)
+
+// wholeNumbers writes every number of a line that is whole without point and
+// exponent: package json takes only that for a count of bytes.
+func wholeNumbers(line []byte) []byte {
+	return number.ReplaceAllFunc(line, func(word []byte) []byte {
+		if word[0] == '"' {
+			return word
+		}
+		n, ok := new(big.Rat).SetString(string(word))
+		if !ok || !n.IsInt() || n.Num().BitLen() > 64 {
+			return word
+		}
+		return []byte(n.Num().String())
+	})
 }
 
 func hasAny(parts map[string]json.RawMessage, names ...string) bool {
