@@ -15,6 +15,7 @@ type engine struct {
 	history   History
 	latch     *latch
 	residents map[string]*residentState
+	throttle  throttling
 }
 
 func newEngine() *engine {
@@ -30,6 +31,9 @@ func (e *engine) complete(s *Snapshot) {
 		s.Headroom = headroom(s.Memory, s.GPU, s.Residents)
 	}
 	e.history.add(s)
+	if s.Throttle == nil {
+		s.Throttle = e.throttle.step(&e.history)
+	}
 }
 
 // wantsConsumers reports whether an alert is about to begin whose text names

@@ -60,6 +60,7 @@ var rules = []rule{
 	{id: "server_down", hold: 5 * time.Second, check: serverDown},
 	{id: "model_stuck", check: modelStuck},
 	{id: "memory_held", check: memoryHeld},
+	{id: "overheat", check: overheat},
 }
 
 // swapping finds memory moving to or from disk now: traffic over two ticks, or

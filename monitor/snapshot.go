@@ -33,6 +33,7 @@ type Snapshot struct {
 	GPU      *metal.GPU     `json:"gpu,omitempty"`
 	Thermal  *metal.Thermal `json:"thermal,omitempty"`
 	Power    *metal.Power   `json:"power,omitempty"`
+	Throttle *Throttle      `json:"throttle,omitempty"`
 	Headroom *Headroom      `json:"headroom,omitempty"`
 
 	Backends  []backend.Status `json:"backends,omitempty"`

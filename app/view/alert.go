@@ -64,6 +64,7 @@ func (r *Renderer) args(e monitor.Evidence, since, now time.Time) Args {
 		"Pressure": r.pressureWord(metal.Pressure(e.Pressure)), "Size": optional(e.Bytes), "Freed": optional(e.Freed),
 		"For": r.lasting(e, since, now), "Number": positive(e.Count),
 	}
+	r.heatArgs(args, e)
 	if e.SwapUsed != nil && e.SwapTotal != nil && *e.SwapTotal > 0 {
 		args["Percent"] = fmt.Sprintf("%.1f %%", 100*share(*e.SwapUsed, *e.SwapTotal))
 	}

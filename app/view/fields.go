@@ -71,6 +71,7 @@ func walk(t reflect.Type, prefix string, visit func(name string, leaf reflect.St
 // units are told by the end of a name. The longer end stands first.
 var units = []struct{ suffix, unit string }{
 	{"bytes_per_second", "bytes_per_second"},
+	{"tokens_per_second", "tokens_per_second"},
 	{"bytes", "bytes"},
 	{"celsius", "celsius"},
 	{"seconds", "seconds"},

@@ -64,6 +64,8 @@ var plain = map[string]string{
 	"taken":                       "a snapshot has a moment",
 	"machine.core_levels[].name":  "a level is its name and count",
 	"machine.core_levels[].cores": "a level is its name and count",
+	"throttle.throttled":          "it is the verdict",
+	"throttle.evidence[].reason":  "evidence is its reason",
 	"headroom.bytes":              "there is no section without it",
 	"headroom.binding":            "there is no section without it",
 	"backends[].name":             "identity",
