@@ -52,12 +52,12 @@ func parseLine(text []byte, first bool) (update *monitor.Update, unknown string,
 		update.Snapshot = &monitor.Snapshot{}
 		into = update.Snapshot
 	}
-	if err := json.Unmarshal(line, into); err != nil {
+	if json.Unmarshal(line, into) != nil {
 		// 40.9e9 and 40900000000.0 are whole numbers too, as many tools write them.
-		if plain := wholeNumbers(line); bytes.Equal(plain, line) || json.Unmarshal(plain, into) != nil {
+		line = wholeNumbers(line)
+		if err := json.Unmarshal(line, into); err != nil {
 			return nil, "", locate(line, err)
 		}
-		line = wholeNumbers(line)
 	}
 	return update, unknownField(line, into), nil
 }
@@ -74,7 +74,7 @@ func wholeNumbers(line []byte) []byte {
 			return word
 		}
 		n, ok := new(big.Rat).SetString(string(word))
-		if !ok || !n.IsInt() || n.Num().BitLen() > 64 {
+		if !ok || !n.IsInt() || n.Sign() < 0 || n.Num().BitLen() > 64 {
 			return word
 		}
 		return []byte(n.Num().String())
