@@ -33,9 +33,11 @@ const (
 	hungRounds = 5
 	// hold is how long a server is left standing after that was said.
 	hold = 5 * time.Second
-	// phase is added to the pause between rounds, so that they meet the agent's
-	// poll at different moments of its two seconds.
-	phase = 430 * time.Millisecond
+	// A server is asked every two seconds. The first round stops it soon after an
+	// answer, which is the worst moment, and each next one phase later.
+	polls = 2 * time.Second
+	soon  = 50 * time.Millisecond
+	phase = 400 * time.Millisecond
 	// seeing is how long an update that must come may take.
 	seeing = 30 * time.Second
 )
@@ -177,11 +179,21 @@ func (f *follower) rounds(ctx context.Context, ollama *server.Server) (report, e
 	}
 	var told, back, gaps []time.Duration
 	for round := range hungRounds {
-		resume := time.Now().Add(2*time.Second + time.Duration(round)*phase)
-		if _, _, err := f.until(ctx, "the agent ticks", func(a arrival) bool { return a.at.After(resume) }); err != nil {
+		calm := f.last.Add(hold)
+		var answered time.Time
+		if _, _, err := f.until(ctx, "the server answers all the time", func(a arrival) bool {
+			if status := a.update.Snapshot.Backends[0]; status.Answered != nil {
+				answered = *status.Answered
+			}
+			return a.at.After(calm) && answered.After(calm)
+		}); err != nil {
 			return nil, err
 		}
-		one, err := f.round(ctx, ollama)
+		later := soon + time.Duration(round)*phase
+		if err := sleep(ctx, time.Until(answered.Add(polls+later))); err != nil {
+			return nil, err
+		}
+		one, err := f.round(ctx, ollama, later)
 		if err != nil {
 			return nil, err
 		}
@@ -202,7 +214,9 @@ func (f *follower) rounds(ctx context.Context, ollama *server.Server) (report, e
 // pause is what one stop of the server came to.
 type pause struct{ told, back, gap time.Duration }
 
-func (f *follower) round(ctx context.Context, ollama *server.Server) (p pause, err error) {
+// round stops the server and, so long after the update that ends the hold, lets
+// it go on.
+func (f *follower) round(ctx context.Context, ollama *server.Server, later time.Duration) (p pause, err error) {
 	from := time.Now()
 	if err := ollama.Pause(); err != nil {
 		return p, err
@@ -222,6 +236,9 @@ func (f *follower) round(ctx context.Context, ollama *server.Server) (p pause, e
 		return p, err
 	}
 	p.gap = max(p.gap, gap)
+	if err := sleep(ctx, later); err != nil {
+		return p, err
+	}
 	from = time.Now()
 	if err := ollama.Resume(); err != nil {
 		return p, err
