@@ -1,10 +1,12 @@
 // Command icons draws the program's icon, assets/icon.png. Run it from the
 // root of the tree after a change of the drawing:
 //
-//	go run ./build/icons
+//	go run ./build/icons                  writes assets/icon.png
+//	go run ./build/icons -theme FOLDER    writes the sizes of a desktop's icon theme
 //
-// The bundle's icon file and the desktop's icon are made of this picture; the
-// tray's icons are drawn by the program itself.
+// The bundle's icon file is made of assets/icon.png; a theme's sizes are each
+// drawn, so that a small one is as sharp as it can be. The tray's icons are drawn
+// by the program itself.
 package main
 
 import (
@@ -16,23 +18,52 @@ import (
 	"image/png"
 	"math"
 	"os"
+	"path/filepath"
 
+	"plimsoll"
 	"plimsoll/assets/mark"
 )
 
 func main() {
 	out := flag.String("o", "assets/icon.png", "the file to write")
+	theme := flag.String("theme", "", "the folder of an icon theme to write to instead, such as share/icons/hicolor")
 	flag.Parse()
-	if err := write(*out); err != nil {
+	var err error
+	if *theme != "" {
+		err = writeTheme(*theme)
+	} else {
+		err = write(*out, 1024)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "icons:", err)
 		os.Exit(1)
 	}
 }
 
-func write(path string) error {
+// themeSizes are what desktops ask for: 48 is the one that every application must
+// have (freedesktop.org, Icon Theme Specification, "Installing Application
+// Icons"), the others are for docks, menus and overviews.
+var themeSizes = []int{48, 64, 128, 256, 512}
+
+// writeTheme writes each size into the folder that a theme has for it. A picture
+// in the folder of another size is scaled as if it had that size, or left out.
+func writeTheme(folder string) error {
+	for _, size := range themeSizes {
+		place := filepath.Join(folder, fmt.Sprintf("%dx%d", size, size), "apps")
+		if err := os.MkdirAll(place, 0o755); err != nil {
+			return fmt.Errorf("making the icon's folder: %w", err)
+		}
+		if err := write(filepath.Join(place, plimsoll.ID+".png"), size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(path string, size int) error {
 	var file bytes.Buffer
 	encoder := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := encoder.Encode(&file, drawIcon(1024)); err != nil {
+	if err := encoder.Encode(&file, drawIcon(size)); err != nil {
 		return fmt.Errorf("encoding the icon: %w", err)
 	}
 	if err := os.WriteFile(path, file.Bytes(), 0o644); err != nil {
