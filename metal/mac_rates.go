@@ -144,12 +144,12 @@ func gpuPower(entries []iokit.Entry, elapsed time.Duration) *float64 {
 			continue
 		}
 		found[kind] = true
-		unit := energyUnit(e.Unit)
-		if e.Value == nil || *e.Value < 0 || unit == 0 { // INT64_MIN is what macOS says for no value
+		parts := energyParts(e.Unit)
+		if e.Value == nil || *e.Value < 0 || parts == 0 { // INT64_MIN is what macOS says for no value
 			bad[kind] = true
 			continue
 		}
-		joules[kind] += float64(*e.Value) * unit
+		joules[kind] += float64(*e.Value) / parts
 	}
 	for kind := range joules {
 		if !found[kind] {
@@ -178,16 +178,16 @@ func energyKind(e iokit.Entry) int {
 	return -1
 }
 
-// energyUnit is a unit's label in J, 0 for one that is not known. µ is written
-// with either of its two characters, or as u.
-func energyUnit(label string) float64 {
+// energyParts is how many of a unit make a joule, 0 for a unit that is not known. µ
+// is written with either of its two characters, or as u.
+func energyParts(label string) float64 {
 	switch strings.TrimSpace(label) {
 	case "mJ":
-		return 1e-3
-	case "uJ", "µJ", "μJ":
-		return 1e-6
+		return 1e3
+	case "uJ", "\u00b5J", "\u03bcJ":
+		return 1e6
 	case "nJ":
-		return 1e-9
+		return 1e9
 	}
 	return 0
 }
