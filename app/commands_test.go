@@ -51,6 +51,12 @@ func TestStatus(t *testing.T) {
 		if code, _, _ := run("status", "--check"); code != 0 {
 			t.Errorf("--check on a calm machine: exit code %d", code)
 		}
+		// Slow enough that a busy machine sees several ticks in the time it looks,
+		// and with both models there for as long as that takes.
+		w.clock.SetSpeed(10)
+		if code, _, errs := run("keep", sim.Model7B, "forever"); code != 0 {
+			t.Fatalf("keep: exit code %d, %s", code, errs)
+		}
 		w.mac.StartApp("Xcode", 12<<30)
 		if _, err := w.mac.Ask(sim.Model32B, 200, 100000); err != nil { // the Mac swaps now, for hours
 			t.Fatal(err)

@@ -21,13 +21,13 @@ const (
 type literal struct {
 	isa        uintptr
 	flags      int32
-	reserved   int32
+	_          int32 // reserved
 	invoke     uintptr
 	descriptor uintptr
 }
 
 type descriptor struct {
-	reserved  uintptr
+	_         uintptr // reserved
 	size      uintptr
 	signature uintptr
 }

@@ -3,6 +3,7 @@ package backend
 import (
 	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -27,6 +28,9 @@ func TestMain(m *testing.M) {
 	}
 	before := runtime.NumGoroutine()
 	code := m.Run()
+	if f := flag.Lookup("test.fuzz"); f != nil && f.Value.String() != "" {
+		os.Exit(code) // the fuzzing engine leaves a goroutine of its own
+	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	for end := time.Now().Add(5 * time.Second); code == 0 && runtime.NumGoroutine() > before; runtime.Gosched() {
 		if time.Now().After(end) {

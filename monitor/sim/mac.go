@@ -16,7 +16,7 @@ func (m *Mac) Machine() (*metal.Machine, error) {
 	m.advance()
 	return &metal.Machine{
 		Chip: "Apple M5", Model: "Mac17,2", Cores: new(10), RAMBytes: new(uint64(ram)), OS: "macOS 26.4",
-		Levels: []metal.CoreLevel{{Name: "Super", Cores: 4}, {Name: "Efficiency", Cores: 6}},
+		Levels:     []metal.CoreLevel{{Name: "Super", Cores: 4}, {Name: "Efficiency", Cores: 6}},
 		Generation: "M5", Bandwidth: new(float64(bandwidth)), BandwidthCertain: new(true),
 		Uptime: new(m.wall().Sub(m.booted).Seconds()), BootID: fmt.Sprintf("SIMULATED-%016X", m.seed),
 	}, nil

@@ -126,6 +126,7 @@ func (k *keepAlive) UnmarshalJSON(b []byte) error {
 			*k = keepAlive(forever)
 		}
 	default:
+		//lint:ignore ST1005 the words are Ollama's
 		return fmt.Errorf("Unsupported type: '%T'", v)
 	}
 	return nil
