@@ -28,6 +28,8 @@ type residentState struct {
 	cpuAt    time.Duration
 	cpuPID   int
 	share    *float64 // of one core, over the last tick
+
+	footprints footprints
 }
 
 // ahead notes that the wall clock went on by d while nothing ran: the machine

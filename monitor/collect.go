@@ -29,6 +29,7 @@ func (m *Monitor) collect() *Snapshot {
 	if m.watched() {
 		m.readConsumers(s)
 	}
+	m.readBackground(s)
 	return s
 }
 

@@ -131,7 +131,7 @@ func TestHeadroom(t *testing.T) {
 		{"the reserve binds", memory, nil, model(20 * gib), &Headroom{Bytes: 8 * gib, Binding: BindingRAM}},
 		{"over the limit is none, not less", memory, &metal.GPU{WorkingSet: new(uint64(1)), InUse: new(uint64(2))}, nil, &Headroom{Binding: BindingGPU}},
 	} {
-		got := headroom(test.memory, test.gpu, test.residents)
+		got := headroom(&Snapshot{Memory: test.memory, GPU: test.gpu, Residents: test.residents})
 		if (got == nil) != (test.want == nil) || got != nil && (got.Bytes != test.want.Bytes || got.Binding != test.want.Binding) {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 		}

@@ -16,6 +16,10 @@ type engine struct {
 	latch     *latch
 	residents map[string]*residentState
 	throttle  throttling
+	wear      wear
+	// claims tells what live programs have in memory; nil in a replay.
+	claims func(*Snapshot) (uint64, bool)
+	now    time.Duration // time awake, summed over the snapshots
 }
 
 func newEngine() *engine {
@@ -25,14 +29,21 @@ func newEngine() *engine {
 // complete takes a new snapshot into the history and fills in what follows from
 // it and those before it. step comes next.
 func (e *engine) complete(s *Snapshot) {
-	derive(e.history.back(0), s)
+	if before := e.history.back(0); before != nil {
+		derive(before, s)
+		e.now += max(0, elapsed(before, s))
+	}
+	e.wear.note(s)
 	e.judge(s)
 	if s.Headroom == nil {
-		s.Headroom = headroom(s.Memory, s.GPU, s.Residents)
+		s.Headroom = headroom(s)
 	}
 	e.history.add(s)
 	if s.Throttle == nil {
 		s.Throttle = e.throttle.step(&e.history)
+	}
+	if s.Leaked == nil {
+		s.Leaked = leaked(&e.history, e.claims)
 	}
 }
 
@@ -64,6 +75,13 @@ func (e *engine) judge(s *Snapshot) {
 		st := e.state(key)
 		st.ahead(ahead)
 		st.judge(r, s.Taken)
+		if r.Footprint != nil && r.Growth == nil {
+			pid := 0
+			if r.RunnerPID != nil {
+				pid = *r.RunnerPID
+			}
+			r.Growth = st.footprints.note(pid, *r.Footprint, e.now)
+		}
 	}
 	for key := range e.residents {
 		if !there[key] {

@@ -13,16 +13,23 @@ func Reserve(ram uint64) uint64 {
 
 // headroom is the one place that says what the next model may take. It returns
 // nil when no limit is known.
-func headroom(memory *metal.Memory, gpu *metal.GPU, residents []Resident) *Headroom {
+func headroom(s *Snapshot) *Headroom {
 	var h Headroom
+	memory, gpu := s.Memory, s.GPU
+	weights := mapped(s)
+	if weights > 0 {
+		h.Mapped = &weights
+	}
 	if gpu != nil && gpu.WorkingSet != nil && *gpu.WorkingSet > 0 && gpu.InUse != nil {
 		h.GPU = new(less(*gpu.WorkingSet, *gpu.InUse))
 	}
 	if memory != nil {
-		h.Reclaimable = available(memory)
+		if given := available(memory); given != nil {
+			h.Reclaimable = new(less(*given, weights))
+		}
 		if memory.Total != nil && *memory.Total > 0 {
 			h.Reserve = new(Reserve(*memory.Total))
-			h.RAM = new(less(less(*memory.Total, *h.Reserve), held(residents)))
+			h.RAM = new(less(less(less(*memory.Total, *h.Reserve), held(s)), weights))
 		}
 	}
 	for _, limit := range []struct {
@@ -50,18 +57,44 @@ func available(m *metal.Memory) *uint64 {
 	return m.Available
 }
 
-// held is the memory of all resident models: measured where it was, else as
+// held is the memory of all models here: measured where it was, else as
 // their servers say.
-func held(residents []Resident) uint64 {
+func held(s *Snapshot) uint64 {
 	var sum uint64
-	for _, r := range residents {
-		switch {
+	for i := range s.Residents {
+		switch r := &s.Residents[i]; {
 		case r.Cloud:
 		case r.Footprint != nil:
 			sum += *r.Footprint
 		case r.Size != nil:
 			sum += *r.Size
 		}
+	}
+	return sum
+}
+
+// mapped is the weights of resident models that are pages of their files.
+// llama.cpp maps a model's file and lets the GPU work on the mapping: such
+// pages are in no footprint, and the system calls them memory that it can give up
+// (external pages on a Mac, page cache on Linux), though every token reads them.
+// Where a runner's footprint is smaller than its model, the difference is taken
+// to be mapped, but never more than there are file pages. Memory of a card of its
+// own is no page of the machine.
+func mapped(s *Snapshot) uint64 {
+	var sum uint64
+	for i := range s.Residents {
+		r := &s.Residents[i]
+		if !here(s, r) || r.Footprint == nil || r.Size == nil {
+			continue
+		}
+		size := *r.Size
+		if r.GPU != nil && !unified(s) {
+			size = less(size, *r.GPU)
+		}
+		sum += less(size, *r.Footprint)
+	}
+	if s.Memory != nil && s.Memory.Cached != nil {
+		sum = min(sum, *s.Memory.Cached)
 	}
 	return sum
 }

@@ -56,6 +56,16 @@ func (l *latch) urgent() bool {
 	return false
 }
 
+// stands reports an alert of a rule.
+func (l *latch) stands(rule string) bool {
+	for _, w := range l.watches {
+		if w.standing && w.rule.id == rule {
+			return true
+		}
+	}
+	return false
+}
+
 // step takes the newest snapshot of h and returns the alerts that stand, worst
 // first, and what changed.
 func (l *latch) step(h *History) ([]Alert, []Event) {

@@ -52,11 +52,13 @@ type Monitor struct {
 	pollGroup sync.WaitGroup
 
 	// What follows belongs to the tick's goroutine.
-	engine    *engine
-	runners   runners
-	held      []heldProcess
-	consumers consumerCache
-	owners    map[string]owner // by backend
+	engine     *engine
+	runners    runners
+	held       []heldProcess
+	consumers  consumerCache
+	claims     claims
+	background backgroundWork
+	owners     map[string]owner // by backend
 }
 
 // New makes a Monitor. It does nothing before Run.
@@ -69,6 +71,7 @@ func New(config Config) *Monitor {
 		m.log = slog.New(slog.DiscardHandler)
 	}
 	m.pollers = m.makePollers(config.Backends)
+	m.engine.claims = m.claim
 	return m
 }
 

@@ -61,6 +61,9 @@ var rules = []rule{
 	{id: "model_stuck", check: modelStuck},
 	{id: "memory_held", check: memoryHeld},
 	{id: "overheat", check: overheat},
+	{id: "memory_leaked", clear: 10 * time.Second, check: memoryLeaked},
+	{id: "runner_grows", clear: 20 * time.Second, check: runnerGrows},
+	{id: "swap_wear", check: swapWear},
 }
 
 // swapping finds memory moving to or from disk now: traffic over two ticks, or

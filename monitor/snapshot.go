@@ -44,6 +44,11 @@ type Snapshot struct {
 	Consumers []Consumer `json:"consumers,omitempty"`
 	// Held is memory that runners still hold after their model was unloaded.
 	Held []Held `json:"held,omitempty"`
+	// Leaked is wired memory that no live process accounts for.
+	Leaked *Leaked `json:"leaked,omitempty"`
+	// Background are the system's own programs that work while models are slow,
+	// busiest first, at most three. Read only during such an episode.
+	Background []Background `json:"background,omitempty"`
 
 	Problems map[Section]Problem `json:"problems,omitempty"`
 }
@@ -86,6 +91,11 @@ type Swap struct {
 	// a clock change and when a counter went back.
 	InRate  *float64 `json:"swap_in_bytes_per_second,omitempty"`
 	OutRate *float64 `json:"swap_out_bytes_per_second,omitempty"`
+	// OutToday is what was written to swap today, in bytes, as far as it can be
+	// told: from OutSince on, which is midnight by Taken's clock, the start of the
+	// system where that was later, or else the agent's first reading today.
+	OutToday *uint64    `json:"swap_out_today_bytes,omitempty"`
+	OutSince *time.Time `json:"swap_out_today_since,omitempty"`
 }
 
 // Headroom is what the next model may take now.
@@ -100,6 +110,10 @@ type Headroom struct {
 	RAM         *uint64 `json:"ram_less_reserve_bytes,omitempty"`
 	// Reserve is the memory kept for the system, in bytes.
 	Reserve *uint64 `json:"reserve_bytes,omitempty"`
+	// Mapped is weights of resident models that the system counts as file pages it
+	// can give up, in bytes: it is taken off Reclaimable, for they are in use, and
+	// off RAM, for no footprint holds them. Absent when there are none.
+	Mapped *uint64 `json:"mapped_weights_bytes,omitempty"`
 }
 
 // Binding names one of headroom's three limits.
@@ -140,6 +154,9 @@ type Resident struct {
 	// it could be told apart. Footprint is measured, in bytes.
 	RunnerPID *int    `json:"runner_pid,omitempty"`
 	Footprint *uint64 `json:"footprint_bytes,omitempty"`
+	// Growth is how fast Footprint grows, in bytes per second. Absent as long as
+	// that is no trend: ten minutes of growth, in both halves of the time.
+	Growth *float64 `json:"footprint_growth_bytes_per_second,omitempty"`
 	// Answered is when its server last answered: older than one poll means the
 	// whole row is as of then.
 	Answered *time.Time `json:"answered,omitempty"`

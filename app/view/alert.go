@@ -62,7 +62,11 @@ func (r *Renderer) args(e monitor.Evidence, since, now time.Time) Args {
 		"SwapUsed": optional(e.SwapUsed), "SwapTotal": optional(e.SwapTotal), "Percent": "",
 		"OutRate": rate(e.SwapOutRate), "InRate": rate(e.SwapInRate), "Growth": optional(e.SwapGrowth),
 		"Pressure": r.pressureWord(metal.Pressure(e.Pressure)), "Size": optional(e.Bytes), "Freed": optional(e.Freed),
-		"For": r.lasting(e, since, now), "Number": positive(e.Count),
+		"For": r.lasting(e, since, now), "Number": positive(e.Count), "Cause": clean(e.Cause),
+		"Limit": optional(e.Limit), "GrowsBy": perHour(e.GrowthRate), "From": "",
+	}
+	if e.Since != nil && !e.Since.IsZero() {
+		args["From"] = e.Since.Format("15:04")
 	}
 	r.heatArgs(args, e)
 	if e.SwapUsed != nil && e.SwapTotal != nil && *e.SwapTotal > 0 {

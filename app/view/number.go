@@ -84,6 +84,16 @@ func rate(f *float64) string {
 	return fmt.Sprintf("%.0f B/s", n)
 }
 
+// perHour is what bytes per second add up to in an hour, "" when it is absent or
+// no growth.
+func perHour(f *float64) string {
+	n, ok := finite(f)
+	if n *= 3600; !ok || n < 1 || n > 1e18 {
+		return ""
+	}
+	return size(uint64(n))
+}
+
 // percent is a share in whole percent. Only all is 100, and only nothing is 0.
 func percent(share float64) string {
 	n := math.Round(share * 100)
