@@ -143,6 +143,18 @@ var table = []check{
 		},
 	},
 	{
+		name: "window", what: "the window program on a display of its own: clicks, pictures, a clean log",
+		needs: []string{"display"}, after: []string{"programs"}, only: "linux",
+		run: func(j *job) error {
+			return j.do(append(noCgo, "PLIMSOLL_REAL_WINDOW=1"), []string{"go", "test", "-run", "Real", "./app/window"})
+		},
+	},
+	{
+		name: "hung", what: "how soon a model server that stands still is noticed", long: true, only: "linux",
+		after: []string{"programs", "ollama"}, needs: []string{"checks"},
+		run: func(j *job) error { return j.do(nil, []string{"build/bench", "hung"}) },
+	},
+	{
 		name: "idle", what: "what the agent costs when nothing happens, over a minute", long: true, only: "linux",
 		after: []string{"programs"}, needs: []string{"checks"},
 		run: func(j *job) error { return j.do(nil, []string{"build/bench", "idle"}) },
