@@ -59,7 +59,7 @@ func ParseHost(s string) (*url.URL, error) {
 	}
 	host, given, err := splitPort(rest)
 	if err != nil {
-		return nil, err
+		return nil, beyond(path, err)
 	}
 	if word := strings.ToLower(host); !explicit && (word == "http" || word == "https") {
 		return nil, addressError("%q is the beginning of a URL; write %s://", host, word)
@@ -68,10 +68,33 @@ func ParseHost(s string) (*url.URL, error) {
 		port = given
 	}
 	if host, err = client(host); err != nil {
-		return nil, err
+		return nil, beyond(path, err)
 	}
 	u.Host = net.JoinHostPort(host, port)
 	return u, nil
+}
+
+// beyond is the error for a host that cannot be one. With an @ after the first
+// slash it is the beginning of a user or password, which no error shows.
+func beyond(path string, err error) error {
+	if strings.Contains(path, "@") {
+		return addressError("a slash in a user or password is written %%2F")
+	}
+	return err
+}
+
+// WithoutUser is an address without what stands before its last @, for showing
+// one that ParseHost refuses.
+func WithoutUser(address string) string {
+	i := strings.LastIndexByte(address, '@')
+	if i < 0 {
+		return address
+	}
+	scheme, _, explicit := strings.Cut(address[:i], "://")
+	if !explicit {
+		return address[i+1:]
+	}
+	return scheme + "://" + address[i+1:]
 }
 
 func addressError(format string, args ...any) error {

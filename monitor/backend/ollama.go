@@ -16,6 +16,8 @@ const (
 	// versionAge is how old the version may become while the server answers: an
 	// update between two polls goes unseen for this long.
 	versionAge = 5 * time.Minute
+	// versionLimit is the longest version in bytes: built from a commit it has 50.
+	versionLimit = 200
 	// modelsAge is how old the list of models on disk may become.
 	modelsAge = time.Minute
 )
@@ -45,6 +47,7 @@ type ollama struct {
 	status    Status
 	versionAt time.Time
 	models    []listed
+	places    map[string]int // of each name in models
 	modelsAt  time.Time // zero: ask as soon as may be
 	modelsFor string    // the resident models when the list was asked for
 	shown     map[string]*shown
@@ -161,7 +164,7 @@ func (o *ollama) askVersion(ctx context.Context) error {
 	if err := x.check(err); err != nil {
 		return err
 	}
-	if version == "" {
+	if version == "" || len(version) > versionLimit {
 		return &reply{x, problemForeign}
 	}
 	o.mu.Lock()

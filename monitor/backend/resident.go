@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +45,18 @@ func (o *ollama) askRunning(ctx context.Context) ([]loaded, time.Duration, error
 	return models, x.took, err
 }
 
+const (
+	// runningLimit and runningMost bound the list of models in memory, which the
+	// history keeps for ten minutes: bytes of the reply, and models. An entry has
+	// 400 bytes, and servers hold a handful.
+	runningLimit = 128 << 10
+	runningMost  = 256
+)
+
 func decodeRunning(x *exchange) ([]loaded, error) {
+	if len(x.body) > runningLimit {
+		return nil, &reply{x, fmt.Sprintf("the list of models in memory is longer than %d KiB", runningLimit>>10)}
+	}
 	var list struct {
 		Models json.RawMessage `json:"models"`
 	}
@@ -54,6 +66,9 @@ func decodeRunning(x *exchange) ([]loaded, error) {
 	}
 	if err := json.Unmarshal(list.Models, &models); err != nil {
 		return nil, &reply{x, "the reply cannot be read: " + err.Error()}
+	}
+	if len(models) > runningMost {
+		return nil, &reply{x, fmt.Sprintf("the reply lists more than %d models in memory", runningMost)}
 	}
 	models = slices.DeleteFunc(models, func(r loaded) bool { return r.name() == "" })
 	slices.SortFunc(models, func(a, b loaded) int {
@@ -86,7 +101,7 @@ func (o *ollama) resident(r loaded) Resident {
 // expiry tells when a model goes: nil with true means never.
 func expiry(at *time.Time, now time.Time) (*time.Time, bool) {
 	switch {
-	case at == nil || at.IsZero() || at.Unix() <= 0:
+	case at == nil || at.Unix() <= 0 || date(*at) == nil:
 		return nil, false
 	case at.Sub(now) > pinnedFrom: // Sub caps at 292 years, far above
 		return nil, true

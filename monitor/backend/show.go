@@ -14,6 +14,13 @@ const (
 	shownMost = 64
 	// shownRetry is when details that could not be had are asked for again.
 	shownRetry = time.Minute
+	// capabilityMost and capabilityLimit bound what a model can do, in words and
+	// in bytes a word: servers know eight, of eleven bytes at most.
+	capabilityMost, capabilityLimit = 16, 32
+	// contextMost is beyond every context length, in tokens.
+	contextMost = 1 << 40
+	// weightsLimit is the longest path of a file (PATH_MAX of Linux).
+	weightsLimit = 4096
 )
 
 // shown is what /api/show said of a model: it does not change under one digest.
@@ -49,11 +56,14 @@ func (o *ollama) fetchShown(ctx context.Context, model string) *shown {
 	}
 	s := &shown{asked: o.now(), weights: weightsFile(details.Modelfile)}
 	if architecture, ok := details.ModelInfo["general.architecture"].(string); ok {
-		if n, ok := details.ModelInfo[architecture+".context_length"].(float64); ok && n > 0 {
+		if n, ok := details.ModelInfo[architecture+".context_length"].(float64); ok && n >= 1 && n <= contextMost {
 			s.trained = new(int(n))
 		}
 	}
-	for _, c := range details.Capabilities {
+	for _, c := range details.Capabilities[:min(len(details.Capabilities), capabilityMost)] {
+		if len(c) > capabilityLimit {
+			continue
+		}
 		s.capabilities = append(s.capabilities, string(c))
 	}
 	return s
@@ -80,7 +90,7 @@ func weightsFile(modelfile string) string {
 	for line := range strings.Lines(modelfile) {
 		keyword, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		rest = strings.Trim(strings.TrimSpace(rest), `"`)
-		if strings.EqualFold(keyword, "FROM") && strings.ContainsAny(rest, `/\`) && strings.Contains(rest, "sha256") {
+		if strings.EqualFold(keyword, "FROM") && strings.ContainsAny(rest, `/\`) && strings.Contains(rest, "sha256") && len(rest) <= weightsLimit {
 			return rest
 		}
 	}

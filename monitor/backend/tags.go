@@ -53,6 +53,10 @@ func (o *ollama) fetchModels(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.models, o.modelsAt = models, o.now()
+	o.places = make(map[string]int, len(models))
+	for i, m := range models {
+		o.places[place(m.Model.Model)] = i
+	}
 	cloud := 0
 	for _, m := range models {
 		if m.Cloud {
@@ -83,8 +87,10 @@ func (o *ollama) list(reply *api.ListResponse) []listed {
 	return models
 }
 
+// date is a time as the server gave it. One that cannot be written again is no
+// time: a zone of 24 hours is read without complaint (go.dev/issue/54580).
 func date(t time.Time) *time.Time {
-	if t.IsZero() {
+	if _, err := t.MarshalJSON(); err != nil || t.IsZero() {
 		return nil
 	}
 	return &t
@@ -108,8 +114,8 @@ func (o *ollama) modelsNow() []Model {
 
 // find looks a model up by any form of its name. The caller holds mu.
 func (o *ollama) find(model string) (listed, bool) {
-	i := slices.IndexFunc(o.models, func(m listed) bool { return sameModel(m.Model.Model, model) })
-	if i < 0 {
+	i, ok := o.places[place(model)]
+	if !ok {
 		return listed{}, false
 	}
 	return o.models[i], true
@@ -140,7 +146,10 @@ func cloudName(model string) bool {
 
 // sameModel compares names as the server does: without regard to case, and
 // "latest" is the tag of a name that has none.
-func sameModel(a, b string) bool { return strings.EqualFold(fullName(a), fullName(b)) }
+func sameModel(a, b string) bool { return place(a) == place(b) }
+
+// place is what all forms of one name have in common.
+func place(model string) string { return strings.ToLower(fullName(model)) }
 
 func fullName(model string) string {
 	model = strings.TrimPrefix(model, "library/")
