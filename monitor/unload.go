@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"slices"
 	"time"
 )
 
@@ -83,6 +84,9 @@ func (m *Monitor) followUnload(u *unload, s *Snapshot) ([]Event, bool) {
 	if now-u.gone < memoryWait {
 		return events, false
 	}
+	if u.pid == nil && !m.serverHere() {
+		return append(events, Event{Time: s.Taken, Kind: EventUnloaded, Evidence: Evidence{Backend: u.backend, Model: u.model}}), true
+	}
 	h := m.hold(u, s)
 	return append(events, Event{Time: s.Taken, Kind: EventUnloadHeld, Evidence: Evidence{
 		Backend: h.Backend, Model: h.Model, Bytes: h.Bytes, PID: h.PID, Process: h.Process}}), true
@@ -142,6 +146,14 @@ func (m *Monitor) returned(u *unload, s *Snapshot) (freed *uint64, ok bool) {
 		}
 	}
 	return nil, u.wired == nil && u.available == nil
+}
+
+// serverHere reports whether any process of a model server shows on this
+// machine. Behind a tunnel or in a virtual machine a server has a loopback address
+// and its memory elsewhere: nothing here can be held by it.
+func (m *Monitor) serverHere() bool {
+	processes, err := m.config.Local.Processes()
+	return err != nil || slices.ContainsFunc(processes, modelProgram)
 }
 
 // heldProcess is a runner that outlived its model, with what tells it from a

@@ -92,11 +92,13 @@ func TestUnloadWithoutARunner(t *testing.T) {
 		{"available memory rises", "http://127.0.0.1:11434", func(m *fakeMachine) { m.memory.Available = new(uint64(23 * gib)) }, EventUnloaded, 3 * gib},
 		{"neither moves", "http://127.0.0.1:11434", func(*fakeMachine) {}, EventUnloadHeld, 0},
 		{"a third is not enough", "http://127.0.0.1:11434", func(m *fakeMachine) { m.memory.Available = new(uint64(21 * gib)) }, EventUnloadHeld, 0},
+		{"a server behind a tunnel", "http://127.0.0.1:11434", func(m *fakeMachine) { m.processes = nil }, EventUnloaded, 0},
 		{"a server elsewhere", "http://192.168.1.13:11434", func(*fakeMachine) {}, EventUnloaded, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				machine := newFakeMachine()
+				machine.processes = []metal.Process{{PID: 3, Name: "ollama", Args: []string{"ollama", "serve"}}}
 				server := &serverAt{fakeServer: newFakeServer(backend.Resident{Model: "a:latest", Size: new(uint64(3 * gib))}), address: test.address}
 				server.onUnload = func(string) { machine.set(test.onUnload) }
 				e := outcome(t, machine, server, func(u Update) bool { return len(u.Snapshot.Residents) == 1 })
