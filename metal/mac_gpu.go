@@ -95,9 +95,7 @@ func (m *mac) GPU() (*GPU, error) {
 	m.gpu.rates.read(m.hardware, awake, woke)
 	r.Clock, r.TopClock, r.Power = m.gpu.rates.clock, m.gpu.rates.top, m.gpu.rates.power
 	r.Requested = r.Clock != nil
-	if s := m.gpu.sensors.read(m.hardware, m.generation(), r.Utilisation, awake); s != nil {
-		r.Temperature, r.Sensor, r.Stuck = new(s.celsius), s.name, s.isStuck
-	}
+	r.feel(m.gpu.sensors.read(m.hardware, m.generation(), r.Utilisation, awake))
 	if r.Name == "" {
 		r.Name = m.text("machdep.cpu.brand_string")
 	}

@@ -142,7 +142,8 @@ type Swap struct {
 
 // GPU is the graphics processor as the system sees it.
 type GPU struct {
-	// Source says who told it: "iokit", "nvml", "amdgpu" or "simulator".
+	// Source says who told it: "iokit", "nvml", "simulator" or the kernel's driver
+	// on Linux, "amdgpu".
 	Source string `json:"source,omitzero"`
 	Name   string `json:"name,omitzero"`
 	// Cores is the number of GPU cores.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,6 +51,7 @@ func NewAt(roots Roots) (Reader, error) {
 		psi:     kept{path: roots.Proc + "/pressure/memory"},
 		uptime:  kept{path: roots.Proc + "/uptime"},
 		zswap:   kept{path: roots.Sys + "/module/zswap/parameters/enabled"},
+		gpu:     linuxGPU{sys: roots.Sys, library: nvmlLibrary, now: time.Now},
 		scratch: make([]byte, 8<<10),
 	}, nil
 }
@@ -59,12 +61,8 @@ type linux struct {
 	roots                               Roots
 	meminfo, vmstat, psi, uptime, zswap kept
 	identity                            *Machine // what does not change, read once
-	scratch                             []byte   // for the small files of one process
-}
-
-// GPU tells nothing on Linux yet.
-func (l *linux) GPU() (*GPU, error) {
-	return nil, fmt.Errorf("the GPU is not read on Linux yet: %w", ErrUnsupported)
+	gpu                                 linuxGPU
+	scratch                             []byte // for the small files of one process
 }
 
 // Thermal has no counterpart on Linux: there are temperatures, and no level.

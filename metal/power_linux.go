@@ -6,11 +6,27 @@ import (
 	"os"
 )
 
-// Power reads the power supplies. A machine that names none, as most desktops and
-// virtual machines, has no notion of it: ErrUnsupported.
+// Power reads the power supplies and the platform's profile. A machine that has
+// neither, as most desktops and virtual machines, has no notion of it:
+// ErrUnsupported.
+func (l *linux) Power() (*Power, error) {
+	p := &Power{}
+	var err error
+	p.OnBattery, err = l.onBattery()
+	// Documentation/ABI/testing/sysfs-platform_profile
+	if profile := firstLine(l.roots.Sys + "/firmware/acpi/platform_profile"); profile != "" {
+		p.LowPower = new(profile == "low-power")
+	}
+	if *p == (Power{}) {
+		return nil, err
+	}
+	return p, nil
+}
+
+// onBattery looks for what feeds the machine.
 //
 // Files and values: Documentation/ABI/testing/sysfs-class-power.
-func (l *linux) Power() (*Power, error) {
+func (l *linux) onBattery() (*bool, error) {
 	root := l.roots.Sys + "/class/power_supply"
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -29,13 +45,13 @@ func (l *linux) Power() (*Power, error) {
 		}
 		switch firstLine(dir + "/online") {
 		case "1", "2": // fixed, programmable
-			return &Power{OnBattery: new(false)}, nil
+			return new(false), nil
 		case "0":
 			adapters++
 		}
 	}
 	if on := onBattery(batteries, adapters); on != nil {
-		return &Power{OnBattery: on}, nil
+		return on, nil
 	}
 	return nil, fmt.Errorf("no power supply of this machine is told in %s: %w", root, ErrUnsupported)
 }

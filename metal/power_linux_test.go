@@ -52,3 +52,23 @@ func BenchmarkPower(b *testing.B) {
 		}
 	}
 }
+
+func TestLinuxLowPower(t *testing.T) {
+	for profile, want := range map[string]bool{"low-power": true, "balanced": false, "performance": false} {
+		l, root := laptop(t)
+		if err := os.MkdirAll(root+"/sys/firmware/acpi", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(root+"/sys/firmware/acpi/platform_profile", []byte(profile+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p, err := l.Power()
+		if err != nil || p.OnBattery == nil || p.LowPower == nil || *p.LowPower != want {
+			t.Errorf("%s: %s, %v", profile, show(p), err)
+		}
+		remove(t, root+"/sys/class/power_supply")
+		if p, err = l.Power(); err != nil || p.OnBattery != nil || *p.LowPower != want {
+			t.Errorf("%s on a desktop: %s, %v", profile, show(p), err)
+		}
+	}
+}

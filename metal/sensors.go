@@ -132,3 +132,10 @@ func hottestOf(sensors []watchedSensor) *watchedSensor {
 	}
 	return best
 }
+
+// feel takes the temperature of the sensor that counts, if there is one.
+func (g *GPU) feel(s *watchedSensor) {
+	if s != nil {
+		g.Temperature, g.Sensor, g.Stuck = new(s.celsius), s.name, s.isStuck
+	}
+}
