@@ -118,3 +118,18 @@ func TestChipTableIsSound(t *testing.T) {
 		t.Errorf("%d chips", len(chips))
 	}
 }
+
+func FuzzLookupChip(f *testing.F) {
+	f.Add("Apple M5 Max", 40, uint64(64<<30))
+	f.Add("Apple M1 (Virtual)", 0, uint64(0))
+	f.Add(" (Virtual)", -1, uint64(1<<63))
+	f.Fuzz(func(t *testing.T, name string, cores int, ram uint64) {
+		c, ok := LookupChip(name, &cores, &ram)
+		if ok != (c.Generation != "") || c.Bandwidth != nil && !(*c.Bandwidth >= 60e9 && *c.Bandwidth <= 1200e9) || c.Certain && c.Bandwidth == nil {
+			t.Errorf("%q with %d cores and %d bytes: %s, %v", name, cores, ram, show(c), ok)
+		}
+		if without, _ := LookupChip(name, nil, &ram); c.Bandwidth != nil && *without.Bandwidth > *c.Bandwidth {
+			t.Errorf("%q without cores: %s is more than %s", name, show(without), show(c))
+		}
+	})
+}
