@@ -73,11 +73,21 @@ func (l *llamaLog) failure(line string) bool {
 		}
 		return true
 	}
-	if strings.Contains(line, "metal") && strings.Contains(line, "failed to allocate buffer") {
-		l.oom = line
-		return true
+	if !allocationFailed(line) {
+		return false
 	}
-	return false
+	l.oom = line
+	return true
+}
+
+// allocationFailed tells a buffer that the GPU did not give:
+//
+//	ggml_backend_metal_buffer_type_alloc_buffer: error: failed to allocate buffer, size = 5119.00 MiB
+//	alloc_tensor_range: failed to allocate Metal buffer of size 5367659520
+func allocationFailed(line string) bool {
+	_, what, ok := strings.Cut(line, "failed to allocate ")
+	return ok && (strings.HasPrefix(what, "Metal") || strings.HasPrefix(what, "MTL") ||
+		strings.HasPrefix(what, "buffer") && strings.Contains(line, "metal"))
 }
 
 // hexadecimal reads "0000000b".

@@ -27,10 +27,12 @@ const maxPlistDepth = 64
 
 var errPlistDeep = errors.New("values stand too deep in each other")
 
-// isPlist tells a property list from text.
+// isPlist tells a property list from text. A complaint of the tool may stand
+// before it.
 func isPlist(data []byte) bool {
-	head := bytes.TrimLeft(data[:min(len(data), 4096)], "\x00 \t\r\n\ufeff")
-	return bytes.HasPrefix(head, []byte("<?xml")) || bytes.HasPrefix(head, []byte("<!DOCTYPE plist")) || bytes.HasPrefix(head, []byte("<plist"))
+	head := data[:min(len(data), 4096)]
+	return bytes.HasPrefix(bytes.TrimLeft(head, "\x00 \t\r\n\ufeff"), []byte("<?xml")) ||
+		bytes.Contains(head, []byte("<!DOCTYPE plist")) || bytes.Contains(head, []byte("<plist"))
 }
 
 // plistPieces are the finished property lists of a stream in which each stands

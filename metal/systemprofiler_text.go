@@ -7,7 +7,7 @@ import "strings"
 func profilerText(text string) (*SystemProfiler, error) {
 	const tool = "system_profiler"
 	s := &SystemProfiler{}
-	known, graphics, displays := false, false, 0
+	known, strange, graphics, displays := false, false, false, 0
 	for line := range strings.Lines(text) {
 		if !strings.HasSuffix(line, "\n") && !strings.HasSuffix(line, ")") && !strings.HasSuffix(line, " GB") {
 			continue // cut: nothing tells the end of its value, as the ) and the GB do
@@ -33,7 +33,17 @@ func profilerText(text string) (*SystemProfiler, error) {
 			known = s.graphicsLine(label, value) || known
 			continue
 		}
-		known = s.hardwareLine(label, value) || known
+		ok = s.hardwareLine(label, value)
+		strange = strange || !ok
+		known = known || ok && label != "Chip"
+	}
+	// "Chip" is the same word in German, Italian and Spanish. Alone among labels
+	// that are not known it tells the language and not the chip.
+	switch {
+	case !known && strange:
+		s.ChipReported = nil
+	case s.ChipReported != nil:
+		known = true
 	}
 	if s.GPUModel != nil {
 		s.Displays = &displays
