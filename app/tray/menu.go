@@ -39,7 +39,8 @@ type menu struct {
 
 	demo, headline, stale  *line
 	memory, swap, pressure *line
-	heat, consumer         *line
+	heat, throttle, gpu    *line
+	consumer               *line
 	servers                []*line
 	nothing, more          *line
 	models                 []*modelRow
@@ -113,7 +114,8 @@ func (m *menu) addRow(parent Row, clicked func()) *line { return newLine(m.tray,
 
 func (m *menu) addFacts() {
 	for _, l := range []**line{
-		&m.demo, &m.headline, &m.stale, &m.memory, &m.swap, &m.pressure, &m.heat, &m.consumer,
+		&m.demo, &m.headline, &m.stale, &m.memory, &m.swap, &m.pressure,
+		&m.heat, &m.throttle, &m.gpu, &m.consumer,
 	} {
 		*l = m.addRow(nil, nil)
 	}

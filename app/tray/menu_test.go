@@ -39,6 +39,8 @@ func TestMenuShowsEverything(t *testing.T) {
 	v.Swap = view.Row{Label: "Swap", Text: "1.2 of 4 GiB"}
 	v.Pressure = view.Row{Label: "Pressure", Text: "warning"}
 	v.Heat = view.Row{Label: "Heat", Text: "72 °C"}
+	v.Throttle = view.Row{Label: "Slowed by heat", Text: "1.0 of 1.4 GHz · 11 W"}
+	v.GPU = view.Row{Label: "GPU memory", Text: "14.0 of 21.3 GiB"}
 	v.Consumers = []view.Row{{Label: "Safari", Text: "3.1 GiB"}, {Label: "Xcode", Text: "2.0 GiB"}}
 	v.Servers = []view.Server{{Name: "Ollama", Text: "running · 0.17.4", Level: view.Normal}}
 	v.Models = append(v.Models, view.Model{Key: "cloud", Name: "kimi-k2:cloud", State: "cloud"})
@@ -55,6 +57,8 @@ func TestMenuShowsEverything(t *testing.T) {
 (Swap: 1.2 of 4 GiB)
 (Pressure: warning)
 (Heat: 72 °C)
+(Slowed by heat: 1.0 of 1.4 GHz · 11 W)
+(GPU memory: 14.0 of 21.3 GiB)
 (Safari: 3.1 GiB)
 -
 (Ollama: running · 0.17.4)

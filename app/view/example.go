@@ -41,8 +41,9 @@ func example() monitor.Update {
 				OutRate: new(38e6),
 			},
 			GPU: &metal.GPU{
-				Name: "Apple M5", Cores: new(10), WorkingSet: new(uint64(21845 << 20)), WiredLimit: new(uint64(0)),
-				InUse: new(14 * g), Utilisation: new(0.84), Temperature: new(71.5), Power: new(17.2), Clock: new(1578.0),
+				Source: "iokit", Name: "Apple M5", Cores: new(10), WorkingSet: new(uint64(21845 << 20)), LimitSource: "metal", WiredLimit: new(uint64(0)),
+				InUse: new(14 * g), Utilisation: new(0.84), Temperature: new(71.5), Sensor: "Tg0X",
+				Power: new(17.2), Clock: new(1578.0), Requested: true, TopClock: new(1620.0),
 			},
 			Thermal:  &metal.Thermal{Pressure: metal.ThermalNominal, Source: "notify"},
 			Power:    &metal.Power{OnBattery: new(false)},

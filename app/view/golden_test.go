@@ -39,6 +39,8 @@ var scenes = []struct {
 	{"models", models},
 	{"alerts", alerts},
 	{"hot", hot},
+	{"slowed", slowed},
+	{"paused", paused},
 	{"events", events},
 }
 
@@ -197,6 +199,20 @@ func alerts() monitor.Update {
 	add("memory_held", monitor.SeverityWarning, monitor.Evidence{}, nil)
 	add("memory_held", monitor.SeverityWarning, monitor.Evidence{Backend: "mlx", Model: "m", Bytes: new(uint64(18e9)), PID: new(7), Process: "mlx_runner"},
 		&monitor.Command{Kind: monitor.CommandEndRunner, Model: "m", PID: new(7)})
+	add("overheat", monitor.SeverityWarning, monitor.Evidence{}, nil)
+	add("overheat", monitor.SeverityWarning, monitor.Evidence{Cause: "heat", Temperature: new(101.4), Clock: new(1010.0), TopClock: new(1620.0),
+		UsualClock: new(1578.0), Power: new(11.2), UsualPower: new(18.1), DecodeRate: new(8.1), UsualDecodeRate: new(11.4), ThermalPressure: "heavy"}, nil)
+	add("overheat", monitor.SeverityWarning, monitor.Evidence{Cause: "policy", Clock: new(540.0), TopClock: new(1620.0), Power: new(7.9), UsualPower: new(50.0), ThermalPressure: "nominal"}, nil)
+	add("overheat", monitor.SeverityCritical, monitor.Evidence{Cause: "paused", Power: new(1.0), UsualPower: new(30.0)}, nil)
+	add("memory_leaked", monitor.SeverityWarning, monitor.Evidence{}, nil)
+	add("memory_leaked", monitor.SeverityWarning, monitor.Evidence{Bytes: new(402 * g), Since: new(at.Add(-time.Hour))}, nil)
+	add("runner_grows", monitor.SeverityWarning, monitor.Evidence{}, nil)
+	for cause, limit := range ordered("growing", nil, "over_gpu_limit", new(48*g), "over_ram", new(128*g), "over_size", new(4*g)) {
+		add("runner_grows", monitor.SeverityWarning, monitor.Evidence{Backend: "ollama", Model: "qwen3:4b", Cause: cause, Bytes: new(146 * g), PID: new(812), Limit: limit,
+			GrowthRate: new(3.4e6)}, &monitor.Command{Kind: monitor.CommandUnload, Backend: "ollama", Model: "qwen3:4b"})
+	}
+	add("swap_wear", monitor.SeverityWarning, monitor.Evidence{}, nil)
+	add("swap_wear", monitor.SeverityWarning, monitor.Evidence{Bytes: new(61 * g), Since: new(at.Add(-9 * time.Hour)), SwapOutRate: new(12e6)}, nil)
 	add("gpu_hot", monitor.SeverityWarning, monitor.Evidence{}, &monitor.Command{Kind: "cool_down"})
 	add("gpu_hot", "terrible", monitor.Evidence{Model: "m", Bytes: new(g), Detail: "why"}, nil)
 	return u
@@ -207,6 +223,52 @@ func hot() monitor.Update {
 	u.Snapshot.Thermal = &metal.Thermal{Pressure: metal.ThermalHeavy, Source: "notify"}
 	u.Snapshot.GPU = &metal.GPU{InUse: new(26 * g), WorkingSet: new(25 * g), WiredLimit: new(25 * g), Utilisation: new(0.94), Temperature: new(0.0), Power: new(0.0)}
 	u.Snapshot.Memory.Pressure = metal.PressureCritical
+	return u
+}
+
+// ordered goes through pairs of a cause and a limit.
+func ordered(pairs ...any) func(yield func(string, *uint64) bool) {
+	return func(yield func(string, *uint64) bool) {
+		for i := 0; i < len(pairs); i += 2 {
+			limit, _ := pairs[i+1].(*uint64)
+			if !yield(pairs[i].(string), limit) {
+				return
+			}
+		}
+	}
+}
+
+// slowed is a GPU slowed by heat with a stuck sensor beside, while Spotlight
+// works and a model's weights are pages of its file.
+func slowed() monitor.Update {
+	u := zeroSwap()
+	s := u.Snapshot
+	s.Taken = at.Add(-20 * time.Second)
+	s.Thermal = &metal.Thermal{Pressure: metal.ThermalModerate, Source: "process_info", State: "fair"}
+	s.GPU.Temperature, s.GPU.Stuck, s.GPU.Clock, s.GPU.Power, s.GPU.Utilisation = new(80.0), true, new(1010.0), new(11.2), new(0.99)
+	s.Throttle = &monitor.Throttle{Throttled: true, Since: new(at.Add(-12 * time.Minute)), Cause: monitor.CauseHeat, Evidence: []monitor.Sign{
+		{Reason: monitor.SignClock, Clock: new(1010.0), TopClock: new(1420.0), UsualClock: new(1398.0), Power: new(11.2), UsualPower: new(18.1)},
+		{Reason: monitor.SignPower, Power: new(11.2), UsualPower: new(18.1)},
+		{Reason: monitor.SignDecodeRate, DecodeRate: new(8.1), UsualDecodeRate: new(11.4)},
+		{Reason: monitor.SignPressure, Pressure: metal.ThermalModerate},
+		{Reason: monitor.SignHot, Temperature: new(101.0)},
+	}}
+	s.Background = []monitor.Background{{Name: "mds_stores", Cores: 1.24, Processes: 1}, {Name: "mdworker_shared", Cores: 0.4, Processes: 6}}
+	s.Headroom.Mapped = new(8 * g)
+	s.Residents[1].Growth = new(3.4e6)
+	s.Swap = &monitor.Swap{Swap: metal.Swap{Used: new(g), Total: new(2 * g)}, OutToday: new(12 * g), OutSince: new(at.Add(-9*time.Hour - 41*time.Minute))}
+	return u
+}
+
+// paused is a GPU that stands still to cool, and a sensor that is stuck where
+// nothing else tells of heat.
+func paused() monitor.Update {
+	u := zeroSwap()
+	s := u.Snapshot
+	s.Thermal = nil
+	s.GPU.Temperature, s.GPU.Stuck, s.GPU.Clock, s.GPU.Power, s.GPU.Utilisation = new(80.0), true, nil, new(1.0), new(0.02)
+	s.Throttle = &monitor.Throttle{Throttled: true, Since: new(at.Add(-40 * time.Second)), Cause: monitor.CausePaused,
+		Evidence: []monitor.Sign{{Reason: monitor.SignPaused, Power: new(1.0), UsualPower: new(30.0)}}}
 	return u
 }
 

@@ -33,11 +33,16 @@ func (sc *scene) headline() Row {
 		id = "view.line.none"
 	}
 	row := sc.row("view.line.label", sc.Text(id, Args{"Size": size(h.Bytes), "Limit": sc.binding(h.Binding)}))
+	gpu := ""
+	if sc.s.GPU != nil {
+		gpu = sc.source(sc.s.GPU.LimitSource)
+	}
 	row.Detail = lines(
-		sc.limit(monitor.BindingGPU, h.GPU),
-		sc.limit(monitor.BindingReclaimable, h.Reclaimable),
-		sc.limit(monitor.BindingRAM, h.RAM),
-		sc.fact("view.fact.reserve", optional(h.Reserve)))
+		sc.limit(monitor.BindingGPU, h.GPU, gpu),
+		sc.limit(monitor.BindingReclaimable, h.Reclaimable, sc.Text("view.told.counters")),
+		sc.limit(monitor.BindingRAM, h.RAM, sc.Text("view.told.arithmetic")),
+		sc.fact("view.fact.reserve", optional(h.Reserve)),
+		sc.fact("view.fact.mapped", optional(h.Mapped)))
 	return row
 }
 
@@ -49,11 +54,12 @@ func (sc *scene) binding(b monitor.Binding) string {
 	return ""
 }
 
-func (sc *scene) limit(b monitor.Binding, n *uint64) string {
+// limit is one of headroom's limits, with who told it.
+func (sc *scene) limit(b monitor.Binding, n *uint64, source string) string {
 	if n == nil {
 		return ""
 	}
-	return sc.Text("view.fact.limit", Args{"Limit": sc.binding(b), "Size": size(*n)})
+	return sc.Text("view.fact.limit", Args{"Limit": sc.binding(b), "Size": size(*n), "Source": source})
 }
 
 // fact is one "name: value" line, "" when there is no value.

@@ -195,6 +195,7 @@ func (sc *scene) modelDetail(m *monitor.Resident, old string) string {
 	return lines(server,
 		sc.fact(planned, optional(m.Size)),
 		sc.fact("view.fact.measured", optional(m.Footprint)),
+		sc.fact("view.fact.growth", perHour(m.Growth)),
 		sc.fact("view.fact.on_gpu", optional(m.GPU)),
 		context,
 		sc.fact("view.fact.parameters", clean(m.Parameters)),

@@ -106,6 +106,9 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.0f %%", n)
 }
 
+// percentOf is a share that may be more than all, as of one processor core.
+func percentOf(share float64) string { return fmt.Sprintf("%.0f %%", min(max(1, 100*share), 1e5)) }
+
 // positive is a count or a process number, "" when it is absent or cannot be one.
 func positive(n *int) string {
 	if n == nil || *n <= 0 {

@@ -49,7 +49,11 @@ type View struct {
 	Swap     Row
 	// Heat is shown when anything about heat is known.
 	Heat Row
-	GPU  Row
+	// Throttle is shown while the GPU is slowed; its label says by what.
+	Throttle Row
+	GPU      Row
+	// Background are the system's own programs that work while models are slow.
+	Background Row
 	// Consumers are the biggest other memory users, at most three.
 	Consumers []Row
 

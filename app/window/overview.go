@@ -142,7 +142,7 @@ func (o *overview) translate() {
 
 // facts are the rows of the table that are known.
 func facts(v view.View) []view.Row {
-	rows := []view.Row{v.Memory, v.Pressure, v.Swap, v.Heat, v.GPU}
+	rows := []view.Row{v.Memory, v.Pressure, v.Swap, v.Heat, v.Throttle, v.GPU, v.Background}
 	return slices.DeleteFunc(rows, func(r view.Row) bool { return r.Text == "" })
 }
 
