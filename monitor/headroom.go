@@ -84,7 +84,7 @@ func mapped(s *Snapshot) uint64 {
 	var sum uint64
 	for i := range s.Residents {
 		r := &s.Residents[i]
-		if !here(s, r) || r.Footprint == nil || r.Size == nil {
+		if r.Footprint == nil || r.Size == nil || !here(s, r) {
 			continue
 		}
 		size := *r.Size

@@ -106,8 +106,13 @@ type throttling struct {
 // step says what the newest snapshot's verdict is, nil when nothing tells.
 func (t *throttling) step(h *History) *Throttle {
 	now := h.back(0)
-	scene := t.scene(h)
-	verdict := scene.verdict()
+	if h.standing() == nil && busyGPU(now) != yes && !atWork(now) { // the usual tick of an idle machine
+		if busyGPU(now) == no {
+			return &atPace
+		}
+		return nil
+	}
+	verdict := t.scene(h).verdict()
 	if busyGPU(now) == yes && !(verdict != nil && verdict.confirmed()) {
 		t.usual.add(h)
 	}

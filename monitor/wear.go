@@ -13,6 +13,8 @@ type wear struct {
 	since time.Time
 	sum   uint64
 	last  *uint64
+	told  *uint64
+	from  *time.Time
 }
 
 // note fills in today's swap-out of a snapshot, and from when on it is counted:
@@ -41,8 +43,11 @@ func (w *wear) note(s *Snapshot) {
 		w.sum += out // the system started again
 	}
 	w.day, w.last = midnight, &out
+	if w.told == nil || *w.told != w.sum || !w.from.Equal(w.since) {
+		w.told, w.from = new(w.sum), new(w.since) // snapshots share them while nothing changes
+	}
 	if s.Swap.OutToday == nil {
-		s.Swap.OutToday, s.Swap.OutSince = new(w.sum), new(w.since)
+		s.Swap.OutToday, s.Swap.OutSince = w.told, w.from
 	}
 }
 
