@@ -18,16 +18,34 @@ type watch struct {
 	alert    Alert
 }
 
+// flap is how often an alert came and went lately, and when it went last. Each
+// time doubles the hold of the next, so that a server that comes and goes for
+// hours makes a few notices and not one at every change.
+type flap struct {
+	cleared time.Duration
+	times   int
+}
+
+const (
+	// flapWindow is how long an alert must be away to count as new.
+	flapWindow = 10 * time.Minute
+	// flapMost bounds the doubling: 5 s become 160 s.
+	flapMost = 5
+)
+
 // latch turns findings into alerts with hold and clear times, so that a value
 // at its threshold makes one notice and not twenty.
 type latch struct {
 	rules   []rule
 	watches map[string]*watch
-	now     time.Duration // time awake, summed over the snapshots
+	flaps   map[string]flap // of alerts with a hold, by ID
+	now     time.Duration   // time awake, summed over the snapshots
 	tick    int
 }
 
-func newLatch(rules []rule) *latch { return &latch{rules: rules, watches: map[string]*watch{}} }
+func newLatch(rules []rule) *latch {
+	return &latch{rules: rules, watches: map[string]*watch{}, flaps: map[string]flap{}}
+}
 
 // wants reports whether a rule that is about to begin needs the consumers read.
 func (l *latch) wants(h *History) bool {
@@ -100,6 +118,7 @@ func (l *latch) found(r *rule, f finding, taken time.Time) *Event {
 	if f.hold != nil {
 		hold = *f.hold
 	}
+	hold <<= l.flaps[id].times
 	worse := rank(f.severity) > rank(w.alert.Severity)
 	if rank(f.severity) >= rank(w.alert.Severity) || l.now-w.severe >= r.clear {
 		w.alert.Severity, w.severe = f.severity, l.now
@@ -135,6 +154,14 @@ func (l *latch) expire(taken time.Time) []Event {
 		delete(l.watches, id)
 		if w.standing {
 			events = append(events, *l.event(EventAlertCleared, w, taken))
+			if w.rule.hold > 0 {
+				l.flaps[id] = flap{cleared: l.now, times: min(l.flaps[id].times+1, flapMost)}
+			}
+		}
+	}
+	for id, f := range l.flaps {
+		if l.watches[id] == nil && l.now-f.cleared >= flapWindow {
+			delete(l.flaps, id)
 		}
 	}
 	slices.SortFunc(events, func(a, b Event) int { return strings.Compare(a.Alert.ID, b.Alert.ID) })

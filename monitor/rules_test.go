@@ -2,8 +2,10 @@ package monitor
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // play runs hand-written lines through a Player and returns what came out.
@@ -173,6 +175,42 @@ func TestNoFlapping(t *testing.T) {
 	}
 	if len(out[len(out)-1].Alerts) != 0 {
 		t.Error("the alert must go when the traffic stops, though swap stays in use")
+	}
+}
+
+// TestAServerThatComesAndGoesIsToldSeldom: eight seconds away, four seconds there,
+// for an hour.
+func TestAServerThatComesAndGoesIsToldSeldom(t *testing.T) {
+	server := func(second int, state string) string {
+		return fmt.Sprintf(`{"snapshot":{"taken":%q,"awake_seconds":%d,"backends":[{"name":"ollama","state":%q,"answered":"2026-11-30T09:00:00Z"}]}}`,
+			time.Date(2026, 11, 30, 10, 0, second, 0, time.UTC).Format(time.RFC3339), second, state)
+	}
+	var lines []string
+	second := 0
+	for range 300 {
+		for i := range 12 {
+			state := "not_running"
+			if i >= 8 {
+				state = "running"
+			}
+			lines = append(lines, server(second, state))
+			second++
+		}
+	}
+	updates := play(t, lines...)
+	// The first time, and again when none was told for ten minutes.
+	if raised, cleared := notices(updates, "server_down"); raised < 1 || raised > 6 || cleared != raised {
+		t.Errorf("%d notices and %d all clear", raised, cleared)
+	}
+	// One that stays away is told nevertheless, and one that comes back at once.
+	lines = nil
+	for range 170 {
+		lines = append(lines, server(second, "not_running"))
+		second++
+	}
+	away := play(t, append(lines, server(second, "running"))...)
+	if standing(away[169], "server_down") == nil || standing(away[170], "server_down") != nil {
+		t.Error("an outage is not told, or the end of it is not")
 	}
 }
 
