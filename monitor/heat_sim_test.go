@@ -10,12 +10,24 @@ import (
 	"plimsoll/monitor/sim"
 )
 
-// heated is a monitor on a simulated Mac whose clock a test steps: every wait of
-// the monitor ends when the simulated time has passed.
+// stepped is a simulated clock that tells when the monitor waits on it.
+type stepped struct {
+	*sim.Clock
+	waits chan struct{}
+}
+
+func (c stepped) After(d time.Duration) <-chan time.Time {
+	ch := c.Clock.After(d)
+	c.waits <- struct{}{}
+	return ch
+}
+
+// heated is a monitor on a simulated Mac whose clock a test steps, one tick of
+// the monitor at a time.
 type heated struct {
 	t     *testing.T
 	mac   *sim.Mac
-	clock *sim.Clock
+	clock stepped
 	box   *monitor.Mailbox
 	last  monitor.Update
 	// raised and cleared count the notices of overheat.
@@ -24,8 +36,8 @@ type heated struct {
 
 func heat(t *testing.T) *heated {
 	t.Helper()
-	clock := sim.NewClock(time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC), 0)
-	mac := sim.New(sim.Config{Clock: clock, Seed: 3})
+	clock := stepped{sim.NewClock(time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC), 0), make(chan struct{}, 100)}
+	mac := sim.New(sim.Config{Clock: clock.Clock, Seed: 3})
 	m := monitor.New(monitor.Config{Local: mac, Clock: clock, Simulated: true})
 	box := m.Subscribe(monitor.Options{Lossless: true})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -43,7 +55,7 @@ func heat(t *testing.T) *heated {
 // take waits for the next update.
 func (h *heated) take() {
 	h.t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		if u, ok := h.box.Take(); ok {
 			h.last = u
@@ -66,9 +78,14 @@ func (h *heated) take() {
 	}
 }
 
-// tick lets the planned time to the next tick pass.
+// tick lets the planned time to the next tick pass, once the monitor waits for it.
 func (h *heated) tick() {
 	h.t.Helper()
+	select {
+	case <-h.clock.waits:
+	case <-time.After(time.Minute):
+		h.t.Fatal("the monitor does not wait for its next tick")
+	}
 	h.clock.Advance(time.Duration(*h.last.Snapshot.Interval * float64(time.Second)))
 	h.take()
 }
