@@ -1,177 +1,254 @@
 package iokit_test
 
 import (
-	"encoding/binary"
 	"errors"
+	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/ebitengine/purego"
 
 	"plimsoll/metal/internal/iokit"
 	"plimsoll/metal/internal/iokit/fake"
 )
 
-// library is the fake with its counters and switches.
-type library struct {
+// mac is a fake Mac and the system opened on it. At the test's end nothing may be
+// left open and no call may have been wrong.
+type mac struct {
 	*iokit.System
-	path  string
-	bad   func() int32
-	hosts func() int32
-	fail  func(on int32)
-	words func(n int32)
+	*fake.Mac
 }
 
-func open(t testing.TB) *library {
+func open(t testing.TB, options ...fake.Option) mac {
 	t.Helper()
-	l := &library{path: fake.Build(t)}
+	m := mac{Mac: fake.New(t, options...)}
 	var err error
-	if l.System, err = iokit.Open(iokit.Paths{System: l.path}); err != nil {
+	if m.System, err = iokit.Open(m.Paths); err != nil {
 		t.Fatal(err)
 	}
-	handle, err := purego.Dlopen(l.path, purego.RTLD_NOW)
-	if err != nil {
-		t.Fatal(err)
-	}
-	purego.RegisterLibFunc(&l.bad, handle, "fake_bad")
-	purego.RegisterLibFunc(&l.hosts, handle, "fake_hosts")
-	purego.RegisterLibFunc(&l.fail, handle, "fake_fail")
-	purego.RegisterLibFunc(&l.words, handle, "fake_words")
 	t.Cleanup(func() {
-		if n := l.bad(); n != 0 {
-			t.Errorf("%d calls had arguments that macOS would not take", n)
-		}
+		m.Release()
+		m.Left(t)
 	})
-	return l
+	return m
 }
 
-func TestVMStatistics(t *testing.T) {
-	l := open(t)
-	b, err := l.VMStatistics()
-	if err != nil || len(b) != 152 {
-		t.Fatalf("%d bytes, %v; want 152", len(b), err)
+func equal(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s is\n%+v\nwant\n%+v", what, got, want)
 	}
-	for at, want := range map[int]uint32{0: 40000, 12: 300000, 88: 20000, 92: 10000, 128: 200000, 136: 250000, 140: 700000} {
-		if got := binary.LittleEndian.Uint32(b[at:]); got != want {
-			t.Errorf("at %d stands %d, want %d", at, got, want)
+}
+
+// missing reports what is no error that wraps ErrMissing and has these words.
+func missing(t testing.TB, err error, words string) {
+	t.Helper()
+	if !errors.Is(err, iokit.ErrMissing) || !strings.Contains(err.Error(), words) {
+		t.Errorf("the error is %v; want one of what is missing, with %q", err, words)
+	}
+}
+
+// reads are all that a System can be asked, each by what it needs.
+var reads = []struct {
+	name    string
+	library func(p *iokit.Paths) *string
+	symbols []string
+	read    func(s *iokit.System) error
+}{
+	{"VMStatistics", system, []string{"mach_host_self", "host_statistics64"}, func(s *iokit.System) error { _, err := s.VMStatistics(); return err }},
+	{"PageSize", system, []string{"host_page_size"}, func(s *iokit.System) error { _, err := s.PageSize(); return err }},
+	{"Timebase", system, []string{"mach_timebase_info"}, func(s *iokit.System) error { _, _, err := s.Timebase(); return err }},
+	{"Usage", system, []string{"proc_pid_rusage"}, func(s *iokit.System) error { _, err := s.Usage(fake.PID); return err }},
+	{"Path", system, []string{"proc_pidpath"}, func(s *iokit.System) error { _, err := s.Path(fake.PID); return err }},
+	{"NotifyState", system, []string{"notify_register_check", "notify_get_state", "notify_cancel"}, func(s *iokit.System) error { _, err := s.NotifyState("k"); return err }},
+	{"Accelerators", iokitPath, []string{"IOServiceMatching", "IOServiceGetMatchingServices", "IOIteratorNext", "IOObjectRelease",
+		"IOObjectGetClass", "IORegistryEntryGetName", "IORegistryEntryCreateCFProperty"},
+		func(s *iokit.System) error { _, err := s.Accelerators(); return err }},
+	{"Accelerators", cf, []string{"CFRelease", "CFGetTypeID", "CFStringGetTypeID", "CFNumberGetTypeID", "CFDictionaryGetTypeID", "CFArrayGetTypeID",
+		"CFDataGetTypeID", "CFStringCreateWithCString", "CFStringGetCString", "CFNumberCreate", "CFNumberGetValue",
+		"CFDataGetBytePtr", "CFDataGetLength", "CFArrayGetCount", "CFArrayGetValueAtIndex", "CFArrayCreateMutable",
+		"CFArrayAppendValue", "CFDictionaryGetCount", "CFDictionaryGetValue", "CFDictionaryGetKeysAndValues",
+		"CFDictionaryCreateMutable", "CFDictionaryCreateMutableCopy", "CFDictionarySetValue", "kCFTypeArrayCallBacks",
+		"kCFTypeDictionaryKeyCallBacks", "kCFTypeDictionaryValueCallBacks"},
+		func(s *iokit.System) error { _, err := s.Accelerators(); return err }},
+	{"GPUTimes", iokitPath, []string{"IORegistryEntryGetChildIterator"}, func(s *iokit.System) error { _, err := s.GPUTimes(); return err }},
+	{"ServiceProperty", iokitPath, nil, func(s *iokit.System) error { _, err := s.ServiceProperty("pmgr", "voltage-states9"); return err }},
+	{"SMC", iokitPath, []string{"IOServiceOpen", "IOServiceClose", "IOConnectCallStructMethod"}, readSMC},
+	{"SMC", system, []string{"mach_task_self_"}, readSMC},
+	{"HIDTemperatures", iokitPath, []string{"IOHIDEventSystemClientCreate", "IOHIDEventSystemClientSetMatching", "IOHIDEventSystemClientCopyServices",
+		"IOHIDServiceClientCopyProperty", "IOHIDServiceClientCopyEvent", "IOHIDEventGetFloatValue"},
+		func(s *iokit.System) error { _, err := s.HIDTemperatures(); return err }},
+	{"IOReport", func(p *iokit.Paths) *string { return &p.IOReport }, []string{"IOReportCopyChannelsInGroup", "IOReportMergeChannels",
+		"IOReportCreateSubscription", "IOReportCreateSamples", "IOReportCreateSamplesDelta", "IOReportChannelGetGroup",
+		"IOReportChannelGetSubGroup", "IOReportChannelGetChannelName", "IOReportChannelGetUnitLabel",
+		"IOReportChannelGetFormat", "IOReportSimpleGetIntegerValue", "IOReportStateGetCount",
+		"IOReportStateGetNameForIndex", "IOReportStateGetResidency"}, readReport},
+	{"ProvidingPowerSource", iokitPath, []string{"IOPSCopyPowerSourcesInfo", "IOPSGetProvidingPowerSourceType"},
+		func(s *iokit.System) error { _, err := s.ProvidingPowerSource(); return err }},
+	{"Device", func(p *iokit.Paths) *string { return &p.Metal }, []string{"MTLCreateSystemDefaultDevice", "MTLCopyAllDevices"},
+		func(s *iokit.System) error { _, err := s.Device(); return err }},
+	{"ThermalState", objcPath, []string{"objc_getClass", "sel_registerName", "objc_autoreleasePoolPush", "objc_autoreleasePoolPop", "objc_msgSend"},
+		func(s *iokit.System) error { _, err := s.ThermalState(); return err }},
+	{"LowPowerMode", objcPath, nil, func(s *iokit.System) error { _, err := s.LowPowerMode(); return err }},
+}
+
+func system(p *iokit.Paths) *string    { return &p.System }
+func iokitPath(p *iokit.Paths) *string { return &p.IOKit }
+func cf(p *iokit.Paths) *string        { return &p.CoreFoundation }
+func objcPath(p *iokit.Paths) *string  { return &p.ObjC }
+
+func readSMC(s *iokit.System) error {
+	c, err := s.OpenSMC()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, _, err = c.Read("Tg0G")
+	return err
+}
+
+func readReport(s *iokit.System) error {
+	r, err := s.Subscribe(gpuChannels...)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = r.Delta()
+	if err == nil {
+		_, err = r.Delta()
+	}
+	return err
+}
+
+// TestEverything reads all there is twice: with what is opened, and with what is
+// kept.
+func TestEverything(t *testing.T) {
+	m := open(t)
+	for range 2 {
+		for _, r := range reads {
+			if err := r.read(m.System); err != nil {
+				t.Errorf("%s: %v", r.name, err)
+			}
 		}
 	}
-	if got := binary.LittleEndian.Uint64(b[120:]); got != 6000000000 {
-		t.Errorf("swapouts are %d", got)
-	}
-	// A kernel that fills in less says so, and what follows is not handed out.
-	l.words(24)
-	if b, err := l.VMStatistics(); err != nil || len(b) != 96 {
-		t.Errorf("%d bytes, %v; want the 96 that were filled in", len(b), err)
-	}
-	l.words(38)
 }
 
-func TestSmallCalls(t *testing.T) {
-	l := open(t)
-	if n, err := l.PageSize(); n != 16384 || err != nil {
-		t.Errorf("page size %d, %v", n, err)
+// TestMissingLibraries: one library less takes only what needs it.
+func TestMissingLibraries(t *testing.T) {
+	if s, err := iokit.Open(iokit.Paths{}); s != nil || err == nil {
+		t.Errorf("no path at all: %v, %v", s, err)
 	}
-	if n, d, err := l.Timebase(); n != 125 || d != 3 || err != nil {
-		t.Errorf("timebase %d/%d, %v", n, d, err)
-	}
-	if p, err := l.Path(fake.PID); p != "/Applications/Ollama.app/Contents/Resources/ollama" || err != nil {
-		t.Errorf("path %q, %v", p, err)
-	}
-	b, err := l.Usage(fake.PID)
-	if err != nil || len(b) != 296 {
-		t.Fatalf("usage has %d bytes, %v; want 296", len(b), err)
-	}
-	if got := binary.LittleEndian.Uint64(b[72:]); got != 13795000000 {
-		t.Errorf("the footprint is %d", got)
-	}
-}
-
-func TestFailingCalls(t *testing.T) {
-	l := open(t)
-	if _, err := l.Usage(1); err == nil {
-		t.Error("usage of an unknown process succeeds")
-	}
-	if p, err := l.Path(1); p != "" || err == nil {
-		t.Errorf("path of an unknown process is %q", p)
-	}
-	l.fail(1)
-	defer l.fail(0)
-	if b, err := l.VMStatistics(); b != nil || err == nil || !strings.Contains(err.Error(), "kern_return_t 5") {
-		t.Errorf("failing statistics: %v, %v", b, err)
-	}
-	if n, err := l.PageSize(); n != 0 || err == nil {
-		t.Errorf("failing page size: %d, %v", n, err)
-	}
-	if _, _, err := l.Timebase(); err == nil {
-		t.Error("failing timebase succeeds")
+	for _, gone := range []struct {
+		library func(*iokit.Paths) *string
+		left    []string
+	}{
+		{iokitPath, []string{"VMStatistics", "Usage", "NotifyState", "IOReport", "Device", "ThermalState", "LowPowerMode"}},
+		{cf, []string{"VMStatistics", "Usage", "NotifyState", "Device", "ThermalState", "LowPowerMode"}},
+		{func(p *iokit.Paths) *string { return &p.IOReport }, []string{"VMStatistics", "Accelerators", "GPUTimes", "SMC", "HIDTemperatures", "Device"}},
+		{objcPath, []string{"VMStatistics", "Accelerators", "SMC", "IOReport", "ProvidingPowerSource"}},
+		{func(p *iokit.Paths) *string { return &p.Metal }, []string{"Accelerators", "ThermalState", "LowPowerMode"}},
+		{func(p *iokit.Paths) *string { return &p.Foundation }, []string{"Accelerators", "NotifyState"}},
+		{system, nil},
+	} {
+		for _, path := range []string{"", t.TempDir() + "/none.so"} {
+			m := fake.New(t)
+			*gone.library(&m.Paths) = path
+			s, err := iokit.Open(m.Paths)
+			if err != nil {
+				t.Fatal(err)
+			}
+			works := map[string]bool{}
+			for _, name := range gone.left {
+				works[name] = true
+			}
+			for _, r := range reads {
+				err := r.read(s)
+				switch {
+				case works[r.name] && err != nil:
+					t.Errorf("without %q, %s: %v", path, r.name, err)
+				case err == nil && (path == "" && r.library(&m.Paths) == gone.library(&m.Paths)):
+					t.Errorf("%s works without its library", r.name)
+				case err != nil:
+					missing(t, err, "")
+				}
+			}
+			s.Release()
+			m.Left(t)
+		}
 	}
 }
 
-// TestHostPortOnce: every mach_host_self adds a reference that nobody gives back.
-func TestHostPortOnce(t *testing.T) {
-	l := open(t)
+// TestMissingSymbols: each symbol that is not there is an error that names it.
+func TestMissingSymbols(t *testing.T) {
+	for _, r := range reads {
+		for _, symbol := range r.symbols {
+			m := fake.New(t, fake.Without(symbol))
+			s, err := iokit.Open(m.Paths)
+			if err != nil {
+				t.Fatal(err)
+			}
+			missing(t, r.read(s), "finding "+symbol+" in ")
+			s.Release()
+			m.Left(t)
+		}
+	}
+}
+
+// TestOpenedOnce: the paths decide, and every mach_host_self adds a reference that
+// nobody gives back.
+func TestOpenedOnce(t *testing.T) {
+	m := open(t)
 	for range 100 {
-		if _, err := l.VMStatistics(); err != nil {
+		if _, err := m.VMStatistics(); err != nil {
 			t.Fatal(err)
 		}
-		again, err := iokit.Open(iokit.Paths{System: l.path})
-		if err != nil || again != l.System {
+		again, err := iokit.Open(m.Paths)
+		if err != nil || again != m.System {
 			t.Fatalf("opening again gives another system: %v", err)
 		}
 	}
-	if n := l.hosts(); n != 1 {
+	if n := m.Open("hosts"); n != 1 {
 		t.Errorf("%d references to the host port, want 1", n)
 	}
 }
 
-// TestManyGoroutines moves stacks while calls are under way.
-func TestManyGoroutines(t *testing.T) {
-	l := open(t)
+// TestManyReads reads everything from eight goroutines, which also moves stacks
+// while calls are under way. PLIMSOLL_LONG=1 makes it 100000 reads.
+func TestManyReads(t *testing.T) {
+	rounds := 40
+	if os.Getenv("PLIMSOLL_LONG") != "" {
+		rounds = 100_000/(8*len(reads)) + 1
+	}
+	m := open(t)
+	smc, err := m.OpenSMC()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := m.Subscribe(gpuChannels...)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			for range 500 {
-				b, err := l.VMStatistics()
-				if err != nil || binary.LittleEndian.Uint32(b) != 40000 {
-					t.Errorf("statistics %v, %v", b, err)
-					return
+			for range rounds {
+				for _, r := range reads {
+					if err := r.read(m.System); err != nil {
+						t.Errorf("%s: %v", r.name, err)
+						return
+					}
 				}
-				if b, err := l.Usage(fake.PID); err != nil || len(b) != 296 {
-					t.Errorf("usage %v, %v", b, err)
-					return
+				if kind, value, err := smc.Read("Tg0H"); kind != "flt " || len(value) != 4 || err != nil {
+					t.Errorf("SMC: %s %x, %v", kind, value, err)
+				}
+				if _, err := report.Delta(); err != nil {
+					t.Error(err)
 				}
 			}
 		})
 	}
 	group.Wait()
-}
-
-func TestOpenMissing(t *testing.T) {
-	if s, err := iokit.Open(iokit.Paths{}); s != nil || err == nil {
-		t.Errorf("no path at all: %v, %v", s, err)
-	}
-	for path, want := range map[string]string{
-		t.TempDir() + "/none.so":          "opening",
-		fake.Build(t, "-DWITHOUT_RUSAGE"): "finding proc_pid_rusage",
-	} {
-		s, err := iokit.Open(iokit.Paths{System: path})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Usage(fake.PID); !errors.Is(err, iokit.ErrMissing) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v; want an error that has %q", err, want)
-		}
-	}
-}
-
-func BenchmarkVMStatistics(b *testing.B) {
-	l := open(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := l.VMStatistics(); err != nil {
-			b.Fatal(err)
-		}
-	}
+	t.Logf("%d reads", 8*rounds*(len(reads)+2))
+	smc.Close()
+	report.Close()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -190,12 +191,15 @@ func (p *report) desired(r reader, only []Channel) (uintptr, error) {
 	var all uintptr
 	defer func() { r.release(all) }()
 	filtered := false
-	for _, c := range only {
+	for i, c := range only {
+		filtered = filtered || c.Name != ""
+		if slices.ContainsFunc(only[:i], c.inside) || slices.ContainsFunc(only[i+1:], c.whollyInside) {
+			continue
+		}
 		channels, err := p.in(r, c)
 		if err != nil {
 			return 0, err
 		}
-		filtered = filtered || c.Name != ""
 		switch {
 		case channels == 0:
 		case all == 0:
@@ -219,6 +223,16 @@ func (p *report) desired(r reader, only []Channel) (uintptr, error) {
 		}
 	}
 	return chosen, nil
+}
+
+// inside tells whether other has the subgroup too, so that it is not asked for twice.
+func (c Channel) inside(other Channel) bool {
+	return c.Group == other.Group && (other.Subgroup == "" || other.Subgroup == c.Subgroup)
+}
+
+// whollyInside is inside and not the same.
+func (c Channel) whollyInside(other Channel) bool {
+	return c.inside(other) && c.Subgroup != other.Subgroup
 }
 
 // in is the dictionary of a group's channels, 0 if there are none, to be released.
