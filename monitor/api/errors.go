@@ -30,7 +30,8 @@ func (e *Error) Error() string {
 
 // Code names the failure: "no_agent", "agent_gone", "agent_running",
 // "unsafe_socket", "path_too_long", "no_model", "cloud", "no_backend",
-// "bad_command", "bad_request", "bad_settings", "no_window" or "failed".
+// "bad_command", "bad_request", "bad_settings", "no_window", "not_running" or
+// "timeout" (the model server) or "failed".
 func (e *Error) Code() string { return e.code }
 
 // Unwrap is the cause, nil if there is none.
@@ -103,6 +104,7 @@ var codeStatus = map[string]int{
 	"too_large":    http.StatusRequestEntityTooLarge,
 	"forbidden":    http.StatusForbidden,
 	"not_running":  http.StatusBadGateway,
+	"timeout":      http.StatusGatewayTimeout,
 }
 
 // received rebuilds an error from the wire, so that errors.Is finds what the

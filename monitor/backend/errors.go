@@ -39,6 +39,17 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("%s at %s is %s", e.Name, e.Address, text)
 }
 
+// Code names the error for clients and for the sentence a person reads.
+func (e *StateError) Code() string {
+	switch e.State {
+	case NotRunning:
+		return "not_running"
+	case NotAnswering:
+		return "timeout"
+	}
+	return "failed"
+}
+
 // reply is an error about what a server answered: an HTTP status, or content that
 // is not what was asked for.
 type reply struct {

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -101,6 +102,20 @@ func TestNoErrorShowsAPassword(t *testing.T) {
 	for address, want := range map[string]string{"": "", "host": "host", "http://host:1/x": "http://host:1/x", "u@host": "host", "https://u:p@host/x": "https://host/x"} {
 		if got := WithoutUser(address); got != want {
 			t.Errorf("%q is shown as %q, want %q", address, got, want)
+		}
+	}
+}
+
+// TestACommandToAServerThatIsAwaySaysSo: the code is what crosses the API, and what
+// a person's sentence is made of.
+func TestACommandToAServerThatIsAwaySaysSo(t *testing.T) {
+	for _, row := range []struct{ address, code string }{
+		{unused(t), "not_running"}, {raw(t, silent), "timeout"}, {answering(t, says("null")), "failed"},
+	} {
+		err := backendAt(t, row.address).Unload(t.Context(), "a")
+		var coded interface{ Code() string }
+		if !errors.As(err, &coded) || coded.Code() != row.code {
+			t.Errorf("%v: want the code %s", err, row.code)
 		}
 	}
 }

@@ -48,8 +48,8 @@ type ollama struct {
 	versionAt time.Time
 	models    []listed
 	places    map[string]int // of each name in models
-	modelsAt  time.Time // zero: ask as soon as may be
-	modelsFor string    // the resident models when the list was asked for
+	modelsAt  time.Time      // zero: ask as soon as may be
+	modelsFor string         // the resident models when the list was asked for
 	shown     map[string]*shown
 }
 
