@@ -2,7 +2,9 @@ package fake
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -279,12 +281,20 @@ var counters = []string{"objects", "handles", "connections", "tokens", "pools"}
 // references to the host port ever made, and "channels sampled" by IOReport.
 func (m *Mac) Open(what string) int { return int(m.count(what)) }
 
+// Leftovers is everything that is still open.
+func (m *Mac) Leftovers() (left []string) {
+	for _, what := range counters {
+		if n := m.Open(what); n != 0 {
+			left = append(left, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	return left
+}
+
 // Left reports everything that is still open.
 func (m *Mac) Left(t testing.TB) {
 	t.Helper()
-	for _, what := range counters {
-		if n := m.Open(what); n != 0 {
-			t.Errorf("%d %s are left", n, what)
-		}
+	if left := m.Leftovers(); left != nil {
+		t.Errorf("these are left: %s", strings.Join(left, ", "))
 	}
 }
