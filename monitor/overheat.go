@@ -1,14 +1,10 @@
 package monitor
 
-import (
-	"time"
-
-	"plimsoll/metal"
-)
+import "plimsoll/metal"
 
 // heavyHold is how long the system must report heavy thermal pressure where
 // nothing else was measured.
-const heavyHold = 4 * time.Second
+const heavyHold = heatHold
 
 // overheat finds a GPU that is slowed for heat, or by a policy that does not say
 // why, and a system that reports heavy thermal pressure. Degrees alone are no

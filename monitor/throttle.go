@@ -84,7 +84,7 @@ const (
 	// How long a sign must last: a few seconds where heat is told of, longer
 	// where only the clock speaks, and half a minute for watts and rates, which
 	// follow the work too.
-	heatHold, clockHold, usualHold = 5 * time.Second, 10 * time.Second, 30 * time.Second
+	heatHold, clockHold, usualHold = 4 * time.Second, 10 * time.Second, 30 * time.Second
 	// How long the verdict stays without a sign; idleClear is for a GPU that has
 	// nothing to do while thermal pressure stays up, so that requests with pauses
 	// between do not make it come and go.

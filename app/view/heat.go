@@ -9,7 +9,7 @@ import (
 var thermal = map[metal.ThermalPressure]Level{
 	metal.ThermalNominal:  Normal,
 	metal.ThermalModerate: Warning,
-	metal.ThermalHeavy:    Critical,
+	metal.ThermalHeavy:    Warning,
 	metal.ThermalTrapping: Critical,
 	metal.ThermalSleeping: Critical,
 }

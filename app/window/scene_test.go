@@ -69,6 +69,25 @@ func swapping() monitor.Update {
 	return u
 }
 
+// hot is the same Mac after a quarter of an hour of answers: heat slows its GPU
+// while Spotlight works beside.
+func hot() monitor.Update {
+	u := calm()
+	s := *u.Snapshot
+	s.GPU = &metal.GPU{Source: "iokit", Name: "Apple M5", WorkingSet: gibs(21.33), LimitSource: "metal", InUse: gibs(9.6), Utilisation: new(0.99),
+		Temperature: new(101.0), Sensor: "Tg0X", Power: new(11.2), Clock: new(1010.0), TopClock: new(1620.0), Requested: true}
+	s.Thermal = &metal.Thermal{Pressure: metal.ThermalHeavy, Source: "notify"}
+	s.Throttle = &monitor.Throttle{Throttled: true, Since: new(noon.Add(-4 * time.Minute)), Cause: monitor.CauseHeat, Evidence: []monitor.Sign{
+		{Reason: monitor.SignClock, Clock: new(1010.0), TopClock: new(1620.0), UsualClock: new(1578.0), Power: new(11.2), UsualPower: new(18.1)},
+		{Reason: monitor.SignPressure, Pressure: metal.ThermalHeavy}, {Reason: monitor.SignHot, Temperature: new(101.0)}}}
+	s.Background = []monitor.Background{{Name: "mds_stores", Cores: 1.24, Processes: 1}, {Name: "mdworker_shared", Cores: 0.4, Processes: 6}}
+	u.Snapshot = &s
+	u.Alerts = []monitor.Alert{{ID: "overheat", Rule: "overheat", Severity: monitor.SeverityWarning, Since: noon.Add(-4 * time.Minute),
+		Evidence: monitor.Evidence{Cause: "heat", Temperature: new(101.0), Clock: new(1010.0), TopClock: new(1620.0), UsualClock: new(1578.0),
+			Power: new(11.2), UsualPower: new(18.1), ThermalPressure: "heavy"}}}
+	return u
+}
+
 // away is a Linux machine without model server, GPU or heat.
 func away() monitor.Update {
 	return monitor.Update{Snapshot: &monitor.Snapshot{
