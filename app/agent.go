@@ -47,10 +47,12 @@ func (p *program) agentConfig() (agentConfig, error) {
 	}
 	path, err := settingsPath(p.goos, p.home, p.getenv)
 	if err != nil {
-		return agentConfig{}, err
+		path = "" // kept in memory alone
 	}
 	settings, aside, problem := openSettings(path)
 	switch {
+	case path == "":
+		p.say(p.errs, "cli.settings.no_home")
 	case aside != "":
 		p.complain(p.words.Text("cli.settings.aside", view.Args{"Path": path, "Aside": aside, "Reason": problem.Error()}))
 	case problem != nil:

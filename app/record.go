@@ -21,6 +21,9 @@ func (p *program) recordCommand() *cobra.Command {
 	var force bool
 	var limit time.Duration
 	cmd := p.command("record", "record FILE", groupRecord, func(cmd *cobra.Command, args []string) error {
+		if limit < 0 {
+			return misused(cmd, "cli.usage.for", view.Args{"Value": limit.String()})
+		}
 		ctx := cmd.Context()
 		s, end, err := p.source(ctx)
 		if err != nil {
@@ -57,6 +60,9 @@ func (p *program) recordCommand() *cobra.Command {
 // createRecording makes the file. A recording tells which programs run, so it is
 // the person's alone.
 func createRecording(path string, force bool) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && info.Mode()&fs.ModeDevice == 0 {
+		return nil, failed("cli.record.not_a_file", view.Args{"File": path}) // opening a pipe would wait for its reader
+	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if force {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC

@@ -25,7 +25,7 @@ func (p *program) replayCommand() *cobra.Command {
 		if fields {
 			return p.printFields()
 		}
-		if speed < 0 {
+		if !(speed >= 0) || speed > 0 && (speed < 1e-3 || speed > 1e6) {
 			return misused(cmd, "cli.usage.speed", view.Args{"Value": speed})
 		}
 		in := p.in
@@ -82,10 +82,13 @@ type replay struct {
 // run plays in from its first line to its end or its first mistake.
 func (r *replay) run(ctx context.Context, in io.Reader) error {
 	player := monitor.NewPlayer()
-	lines := bufio.NewReader(in)
+	lines := bufio.NewReaderSize(in, 1<<16)
 	var before time.Time
 	for number := 1; ; number++ {
-		text, err := lines.ReadBytes('\n')
+		text, err := readLine(lines)
+		if errors.Is(err, errLongLine) {
+			return failed("cli.replay.long", view.Args{"Line": number, "Limit": r.program.words.Size(longestLine)})
+		}
 		if len(text) == 0 && errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -112,6 +115,27 @@ func (r *replay) run(ctx context.Context, in io.Reader) error {
 		}
 		if err := r.show(played); err != nil {
 			return err
+		}
+	}
+}
+
+// longestLine is the most a line may have, a thousand times what an update of a
+// busy machine takes.
+const longestLine = 16 << 20
+
+var errLongLine = errors.New("a line without an end")
+
+// readLine reads up to and including the next line end.
+func readLine(lines *bufio.Reader) ([]byte, error) {
+	var text []byte
+	for {
+		part, err := lines.ReadSlice('\n')
+		if len(text)+len(part) > longestLine {
+			return nil, errLongLine
+		}
+		text = append(text, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return text, err
 		}
 	}
 }

@@ -32,6 +32,10 @@ func settingsPath(goos, home string, getenv func(string) string) (string, error)
 // readSettings reads the file at path; one that is missing has the defaults.
 // rest holds every field as it stands there, also those of another version.
 func readSettings(path string) (settings api.Settings, rest map[string]json.RawMessage, err error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return settings, nil, fmt.Errorf("reading the settings: %s is not a file", path) // a pipe would wait for its writer
+	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return settings, nil, nil
@@ -90,6 +94,9 @@ type settingsFile struct {
 // in force: problem then says what happened. It is nil otherwise.
 func openSettings(path string) (file *settingsFile, aside string, problem error) {
 	file = &settingsFile{path: path}
+	if path == "" {
+		return file, "", nil
+	}
 	file.value, file.rest, problem = readSettings(path)
 	if _, ok := errors.AsType[*garbled](problem); !ok {
 		return file, "", problem

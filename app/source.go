@@ -100,10 +100,10 @@ func (p *program) server(settings api.Settings) (backend.Backend, error) {
 	}
 	b, err := backend.NewOllama(address)
 	if err != nil && p.serverFlag != "" {
-		return nil, usage("cli.usage.server", view.Args{"Value": address, "Reason": err.Error()})
+		return nil, usage("cli.usage.server", view.Args{"Value": backend.WithoutUser(address), "Reason": err.Error()})
 	}
 	if err != nil {
-		return unusable{address: address, cause: err}, nil
+		return unusable{address: backend.WithoutUser(address), cause: err}, nil
 	}
 	return b, nil
 }

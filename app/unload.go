@@ -74,7 +74,7 @@ func (u *unloading) run(ctx context.Context, limit time.Duration) error {
 	switch {
 	case errors.Is(err, errEnough):
 		return told(u.code)
-	case u.asked && errors.Is(err, api.ErrGone):
+	case len(u.waiting) > 0 && errors.Is(err, api.ErrGone):
 		p.complain(p.words.Error(err))
 		p.say(p.errs, "cli.unload.left", view.Args{"Models": u.open()})
 		return told(exitFailed)

@@ -65,7 +65,7 @@ func (m *Monitor) unloadOne(ctx context.Context, c Command) error {
 		u.wired, u.available = s.Memory.Wired, s.Memory.Available
 	}
 	if err := p.backend.Unload(ctx, r.Model); err != nil {
-		return fmt.Errorf("unloading %s: %w", r.Model, err)
+		return err
 	}
 	m.mu.Lock()
 	m.unloads[residentKey(r)] = u
@@ -107,7 +107,7 @@ func (m *Monitor) keepModel(ctx context.Context, c Command) error {
 		keep = backend.Forever
 	}
 	if err := p.backend.Keep(ctx, r.Model, keep); err != nil {
-		return fmt.Errorf("keeping %s: %w", r.Model, err)
+		return err
 	}
 	p.soon()
 	m.hurry()
