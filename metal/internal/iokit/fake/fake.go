@@ -171,7 +171,7 @@ func New(t testing.TB, options ...Option) *Mac {
 		t.Fatal(err)
 	}
 	if built == nil {
-		t.Skipf("the bindings are tried against libraries built from C, and there is no gcc for %s", runtime.GOARCH)
+		t.Skipf("the bindings are tried against libraries built from C, and there is no gcc for linux/%s", runtime.GOARCH)
 	}
 	files := map[string][]byte{}
 	for name, file := range built {

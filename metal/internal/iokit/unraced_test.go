@@ -1,0 +1,5 @@
+//go:build !race
+
+package iokit_test
+
+const raced = false
