@@ -139,6 +139,7 @@ func TestGPUPower(t *testing.T) {
 		{"both", []iokit.Entry{energy("GPU0", "mJ", 99), energy("GPU Energy", "nJ", 20000000000)}, new(10.0)},
 		{"two dies", []iokit.Entry{energy("DIE_0_GPU0", "mJ", 12000), energy("DIE_1_GPU0", "mJ", 8000)}, new(10.0)},
 		{"a die without a value", []iokit.Entry{energy("DIE_0_GPU0", "mJ", 12000), energy("DIE_1_GPU0", "mJ", math.MinInt64)}, nil},
+		{"a die set back", []iokit.Entry{energy("DIE_0_GPU0", "mJ", 12000), energy("DIE_1_GPU0", "mJ", -2000)}, nil},
 		{"others", []iokit.Entry{energy("GPU SRAM0", "mJ", 1), energy("GPU CS0", "mJ", 1), energy("CPU Energy", "mJ", 1)}, nil},
 		{"another group", []iokit.Entry{{Group: "PMP", Name: "GPU Energy", Unit: "mJ", Value: new(int64(1000))}}, nil},
 		{"nothing", nil, nil},
