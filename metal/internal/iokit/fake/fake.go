@@ -42,7 +42,7 @@ var libraries = []struct {
 	name    string
 	sources []string
 }{
-	{"core.so", []string{"core.c"}},
+	{"core.so", []string{"core.c", "machine.c"}},
 	{"libSystem.so", []string{"system.c"}},
 	{"CoreFoundation.so", []string{"corefoundation.c"}},
 	{"IOKit.so", []string{"iokit.c", "hid.c"}},

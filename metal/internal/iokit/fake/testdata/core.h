@@ -56,6 +56,7 @@ struct object *fake_check(const void *o, enum type type, const char *who); /* NU
 /* The book. */
 void fake_bad_call(const char *who, const char *what);
 void fake_add(const char *counter, int by);
+int64_t fake_count(const char *counter);
 struct call { char name[64]; _Atomic long count; _Atomic int failing; _Atomic int32_t code; _Atomic long after; };
 struct call *fake_call(const char *name);
 int32_t fake_enter(struct call *c);
