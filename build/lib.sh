@@ -51,6 +51,7 @@ packages_of() {
   display) echo xvfb imagemagick x11-utils xdotool openbox dbus-daemon xfce4-panel dunst ;;
   ollama) echo g++ nlohmann-json3-dev libstb-dev ;;
   checks) echo git shellcheck dbus-daemon ;;
+  arm64) echo qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
   *) fail 1 "no package group $1" ;;
   esac
 }
@@ -62,6 +63,7 @@ tools_of() {
   display) echo Xvfb import xwininfo xdotool openbox dbus-daemon xfce4-panel dunst ;;
   ollama) echo g++ ;;
   checks) echo git shellcheck dbus-daemon ;;
+  arm64) echo qemu-aarch64-static aarch64-linux-gnu-gcc ;;
   esac
 }
 

@@ -150,6 +150,13 @@ var table = []check{
 		},
 	},
 	{
+		name: "bindings", what: "the bindings to macOS: 100,000 reads, planted mistakes, and as arm64 code", long: true, only: "linux",
+		needs: []string{"arm64"}, limit: 20 * time.Minute,
+		run: func(j *job) error {
+			return j.do(append(noCgo, "PLIMSOLL_LONG=1"), []string{"go", "test", "-count=1", "-timeout=15m", "./metal/internal/iokit"})
+		},
+	},
+	{
 		name: "hung", what: "how soon a model server that stands still is noticed", long: true, only: "linux",
 		after: []string{"programs", "ollama"}, needs: []string{"checks"},
 		run: func(j *job) error { return j.do(nil, []string{"build/bench", "hung"}) },
