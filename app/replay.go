@@ -87,7 +87,7 @@ func (r *replay) run(ctx context.Context, in io.Reader) error {
 	for number := 1; ; number++ {
 		text, err := readLine(lines)
 		if errors.Is(err, errLongLine) {
-			return failed("cli.replay.long", view.Args{"Line": number, "Limit": r.program.words.Size(longestLine)})
+			return failed("cli.replay.endless", view.Args{"Line": number, "Limit": r.program.words.Size(longestLine)})
 		}
 		if len(text) == 0 && errors.Is(err, io.EOF) {
 			return nil
