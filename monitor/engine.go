@@ -39,6 +39,7 @@ func (e *engine) complete(s *Snapshot) {
 		s.Headroom = headroom(s)
 	}
 	e.history.add(s)
+	e.history.hot.note(&e.history)
 	if s.Throttle == nil {
 		s.Throttle = e.throttle.step(&e.history)
 	}

@@ -25,11 +25,12 @@ func (c stepped) After(d time.Duration) <-chan time.Time {
 // heated is a monitor on a simulated Mac whose clock a test steps, one tick of
 // the monitor at a time.
 type heated struct {
-	t     *testing.T
-	mac   *sim.Mac
-	clock stepped
-	box   *monitor.Mailbox
-	last  monitor.Update
+	t       *testing.T
+	mac     *sim.Mac
+	monitor *monitor.Monitor
+	clock   stepped
+	box     *monitor.Mailbox
+	last    monitor.Update
 	// raised and cleared count the notices of overheat.
 	raised, cleared int
 }
@@ -47,7 +48,7 @@ func heat(t *testing.T) *heated {
 		cancel()
 		running.Wait()
 	})
-	h := &heated{t: t, mac: mac, clock: clock, box: box}
+	h := &heated{t: t, mac: mac, monitor: m, clock: clock, box: box}
 	h.take()
 	return h
 }
@@ -174,4 +175,25 @@ func TestNoThrottleWhereItIsCool(t *testing.T) {
 	if h.mac.Truth().Throttled {
 		t.Skip("the simulated Mac grew hot on it")
 	}
+}
+
+// A person's temperature on the simulated Mac: one notice while it is above, set
+// while the monitor runs, gone when nobody asks any more.
+func TestAPersonsTemperatureOnTheSimulatedMac(t *testing.T) {
+	h := heat(t)
+	if _, err := h.mac.Ask(sim.Model7B, 10, 200000); err != nil {
+		t.Fatal(err)
+	}
+	h.until(20*time.Minute, "75 °C", func() bool { return h.mac.Truth().Temperature > 75 })
+	if h.raised > 0 || h.throttled() {
+		t.Fatalf("raised %d times before anybody asked", h.raised)
+	}
+	h.monitor.SetHot(new(70.0))
+	h.until(time.Minute, "the alert", func() bool { return h.raised == 1 })
+	e := h.last.Alerts[0].Evidence
+	if e.Cause != monitor.CauseThreshold || *e.TemperatureLimit != 70 || *e.Temperature < 70 {
+		t.Errorf("evidence %+v, want 70 °C and more", e)
+	}
+	h.monitor.SetHot(nil)
+	h.until(time.Minute, "its end", func() bool { return h.cleared == 1 })
 }

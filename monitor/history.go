@@ -9,6 +9,7 @@ const historyLength = 600
 type History struct {
 	ring  []*Snapshot
 	start int
+	hot   hotWatch
 }
 
 // add appends a snapshot and forgets the oldest when full.

@@ -15,6 +15,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/metal"
@@ -29,6 +30,9 @@ type Config struct {
 	Clock    Clock
 	// Simulated marks every snapshot.
 	Simulated bool
+	// Hot is the temperature of the GPU, in °C, from which on it is an alert, from
+	// HotLeast to HotMost. Nil: none on temperature alone. See SetHot.
+	Hot *float64
 	// EndProcess politely ends the process with that pid and start time; without
 	// it CommandEndRunner is refused.
 	EndProcess func(pid int, started uint64) error
@@ -41,6 +45,7 @@ type Monitor struct {
 	config Config
 	log    *slog.Logger
 	nudge  chan struct{}
+	hot    atomic.Pointer[float64]
 
 	mu        sync.Mutex
 	boxes     map[*Mailbox]struct{}
@@ -70,6 +75,7 @@ func New(config Config) *Monitor {
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
+	m.SetHot(config.Hot)
 	m.pollers = m.makePollers(config.Backends)
 	m.engine.claims = m.claim
 	return m
@@ -116,6 +122,16 @@ func (m *Monitor) rest(ctx context.Context, planned time.Duration) bool {
 	}
 }
 
+// SetHot sets the temperature from which on the GPU's is an alert, as in Config.
+// It is in force with the next tick, which comes soon.
+func (m *Monitor) SetHot(celsius *float64) {
+	if celsius != nil {
+		celsius = new(*celsius)
+	}
+	m.hot.Store(celsius)
+	m.hurry()
+}
+
 // hurry asks for a tick soon. It never waits.
 func (m *Monitor) hurry() {
 	select {
@@ -127,6 +143,7 @@ func (m *Monitor) hurry() {
 // tick makes one snapshot and delivers it. It returns the time to the next one.
 func (m *Monitor) tick() time.Duration {
 	s := m.collect()
+	m.engine.history.hot.set(m.hot.Load())
 	m.engine.complete(s)
 	interval := m.pace(s)
 	s.Interval = new(interval.Seconds())

@@ -8,19 +8,26 @@ const heavyHold = heatHold
 
 // overheat finds a GPU that is slowed for heat, or by a policy that does not say
 // why, and a system that reports heavy thermal pressure. Degrees alone are no
-// reason: chips are built to run hot. Nor is the low power mode, which a person
-// chose. It goes with the next reading after recovery; what would make it
-// flicker is held by the verdict.
+// reason, as chips are built to run hot, unless a person set how many are. Nor
+// is the low power mode, which a person chose. It goes with the next reading
+// after recovery; what would make it flicker is held by the verdict and by the
+// watch on the temperature.
 func overheat(h *History) []finding {
 	now := h.back(0)
 	f := finding{severity: SeverityWarning}
 	v := now.Throttle
 	slowed := v != nil && v.Throttled && v.Cause != CauseLowPower
+	over := h.hot.over
 	switch {
 	case slowed:
 		f.evidence.Cause = string(v.Cause)
 	case heavy(now):
-		f.evidence.Cause, f.hold = string(CauseHeat), new(heavyHold)
+		f.evidence.Cause = string(CauseHeat)
+		if over == nil {
+			f.hold = new(heavyHold)
+		}
+	case over != nil:
+		f.evidence.Cause = CauseThreshold
 	default:
 		return nil
 	}
@@ -29,6 +36,9 @@ func overheat(h *History) []finding {
 	}
 	e := &f.evidence
 	e.ThermalPressure, e.Temperature = string(heat(now)), temperature(now)
+	if over != nil {
+		e.Temperature, e.TemperatureLimit = temperature(over), h.hot.limit
+	}
 	if now.GPU != nil {
 		e.Clock, e.TopClock, e.Power = positive(now.GPU.Clock), positive(now.GPU.TopClock), positive(now.GPU.Power)
 	}

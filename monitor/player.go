@@ -20,6 +20,10 @@ type Player struct {
 // NewPlayer makes a Player with an empty history.
 func NewPlayer() *Player { return &Player{engine: newEngine()} }
 
+// SetHot sets the temperature, in °C, from which on the lines that follow make an
+// alert; nil, as at the start, for none.
+func (p *Player) SetHot(celsius *float64) { p.engine.history.hot.set(celsius) }
+
 // Step takes the next recorded update and returns the one that comes out. What
 // the line says is believed; what follows from it (rates, activity, headroom,
 // alerts, events) is made here, and the alerts it was recorded with are not

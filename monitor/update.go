@@ -63,16 +63,18 @@ type Evidence struct {
 	Seconds         *float64 `json:"seconds,omitempty"`
 	Count           *int     `json:"count,omitempty"`
 	Detail          string   `json:"detail,omitzero"`
-	// Heat: now, and as it usually is at full load.
-	Temperature     *float64 `json:"temperature_celsius,omitempty"`
-	Clock           *float64 `json:"clock_mhz,omitempty"`
-	TopClock        *float64 `json:"top_clock_mhz,omitempty"`
-	UsualClock      *float64 `json:"usual_clock_mhz,omitempty"`
-	Power           *float64 `json:"power_watts,omitempty"`
-	UsualPower      *float64 `json:"usual_power_watts,omitempty"`
-	DecodeRate      *float64 `json:"decode_tokens_per_second,omitempty"`
-	UsualDecodeRate *float64 `json:"usual_decode_tokens_per_second,omitempty"`
-	ThermalPressure string   `json:"thermal_pressure,omitzero"`
+	// Heat: now, and as it usually is at full load. TemperatureLimit is a person's
+	// own, where Temperature has reached it.
+	Temperature      *float64 `json:"temperature_celsius,omitempty"`
+	TemperatureLimit *float64 `json:"temperature_limit_celsius,omitempty"`
+	Clock            *float64 `json:"clock_mhz,omitempty"`
+	TopClock         *float64 `json:"top_clock_mhz,omitempty"`
+	UsualClock       *float64 `json:"usual_clock_mhz,omitempty"`
+	Power            *float64 `json:"power_watts,omitempty"`
+	UsualPower       *float64 `json:"usual_power_watts,omitempty"`
+	DecodeRate       *float64 `json:"decode_tokens_per_second,omitempty"`
+	UsualDecodeRate  *float64 `json:"usual_decode_tokens_per_second,omitempty"`
+	ThermalPressure  string   `json:"thermal_pressure,omitzero"`
 	// Limit is what Bytes should stay below, GrowthRate how they grow.
 	Limit      *uint64  `json:"limit_bytes,omitempty"`
 	GrowthRate *float64 `json:"growth_bytes_per_second,omitempty"`
