@@ -122,7 +122,8 @@ func orEnded(ctx context.Context, err error) error {
 }
 
 func (p *program) newAgent(c agentConfig) (*agent, error) {
-	server, err := c.server(c.settings.get())
+	settings := c.settings.get()
+	server, err := c.server(settings)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +140,7 @@ func (p *program) newAgent(c agentConfig) (*agent, error) {
 		windows: newWindows(p.getenv, c.socket, log),
 		monitor: monitor.New(monitor.Config{
 			Local: c.local, Backends: []backend.Backend{server}, Clock: c.clock,
-			Simulated: c.simulated, EndProcess: c.endProcess, Log: log,
+			Simulated: c.simulated, Hot: settings.HotCelsius, EndProcess: c.endProcess, Log: log,
 		}),
 	}
 	a.words.Store(p.words)
@@ -192,7 +193,7 @@ func (a *agent) Models() []backend.Model                         { return a.moni
 func (a *agent) Settings() api.Settings                          { return a.config.settings.get() }
 
 // SetSettings stores settings and puts them in force: the language of the tray
-// and of notifications, and the server.
+// and of notifications, the temperature that is an alert, and the server.
 func (a *agent) SetSettings(s api.Settings) error {
 	if err := checkSettings(s); err != nil {
 		return err
@@ -201,6 +202,7 @@ func (a *agent) SetSettings(s api.Settings) error {
 	if err := a.config.settings.set(s); err != nil {
 		return err
 	}
+	a.monitor.SetHot(s.HotCelsius)
 	if s.Language != before.Language {
 		tag := s.Language
 		if tag == "" {

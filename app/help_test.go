@@ -74,6 +74,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"record"}, "FILE is missing", "plimsoll record --help"},
 		{[]string{"replay"}, "FILE is missing", "plimsoll replay --help"},
 		{[]string{"replay", "-", "--speed", "-1"}, "--speed takes a number above 0, not -1", "plimsoll replay --help"},
+		{[]string{"replay", "-", "--hot", "39"}, "--hot takes a temperature from 40 to 120 °C, not 39", "plimsoll replay --help"},
+		{[]string{"replay", "-", "--hot", "warm"}, "--hot takes a number, not warm", "plimsoll replay --help"},
 		{[]string{"replay", "-", "--speed", "fast"}, "--speed takes a number, not fast", "plimsoll replay --help"},
 		{[]string{"window", "--page", "nowhere"}, "--page takes settings, not nowhere", "plimsoll window --help"},
 		{[]string{"completion"}, "bash|zsh|fish is missing", "plimsoll completion --help"},

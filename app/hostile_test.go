@@ -39,6 +39,7 @@ func TestNumbersThatAreNone(t *testing.T) {
 	w := newWorld(t)
 	for _, args := range [][]string{
 		{"replay", "--speed", "NaN", "-"}, {"replay", "--speed", "-1", "-"}, {"replay", "--speed", "1e-300", "-"}, {"replay", "--speed", "+Inf", "-"},
+		{"replay", "--hot", "NaN", "-"}, {"replay", "--hot", "0", "-"}, {"replay", "--hot", "121", "-"}, {"replay", "--hot", "+Inf", "-"},
 		{"record", "--for", "-1s", "-"},
 	} {
 		if code, _, errs := w.run(args...); code != exitUsage || errs == "" {

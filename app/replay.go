@@ -20,13 +20,20 @@ import (
 // replayCommand runs a recording through history, rules and diagnosis again.
 func (p *program) replayCommand() *cobra.Command {
 	var asJSON, fields bool
-	var speed float64
+	var speed, hot float64
 	cmd := p.command("replay", "replay FILE", groupRecord, func(cmd *cobra.Command, args []string) error {
 		if fields {
 			return p.printFields()
 		}
 		if !(speed >= 0) || speed > 0 && (speed < 1e-3 || speed > 1e6) {
 			return misused(cmd, "cli.usage.speed", view.Args{"Value": speed})
+		}
+		var limit *float64
+		if cmd.Flags().Changed("hot") {
+			if !plausibleHot(hot) {
+				return misused(cmd, "cli.usage.hot", view.Args{"Value": hot, "Least": monitor.HotLeast, "Most": monitor.HotMost})
+			}
+			limit = &hot
 		}
 		in := p.in
 		if args[0] != "-" {
@@ -38,7 +45,7 @@ func (p *program) replayCommand() *cobra.Command {
 			in = file
 		}
 		out := bufio.NewWriter(p.out)
-		r := &replay{program: p, out: out, speed: speed, unknown: map[string]bool{}}
+		r := &replay{program: p, out: out, speed: speed, hot: limit, unknown: map[string]bool{}}
 		r.show = r.tell
 		if asJSON {
 			lines := json.NewEncoder(out)
@@ -64,6 +71,7 @@ func (p *program) replayCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, p.words.Text("cli.replay.json"))
 	cmd.Flags().Float64Var(&speed, "speed", 0, p.words.Text("cli.replay.speed"))
+	cmd.Flags().Float64Var(&hot, "hot", 0, p.words.Text("cli.replay.hot"))
 	cmd.Flags().BoolVar(&fields, "fields", false, p.words.Text("cli.replay.fields"))
 	return cmd
 }
@@ -73,7 +81,8 @@ type replay struct {
 	program *program
 	out     *bufio.Writer
 	show    func(monitor.Update) error
-	speed   float64 // times real time; 0 does not wait
+	speed   float64  // times real time; 0 does not wait
+	hot     *float64 // in °C, the temperature that is an alert; nil: none is
 	unknown map[string]bool
 
 	account
@@ -82,6 +91,7 @@ type replay struct {
 // run plays in from its first line to its end or its first mistake.
 func (r *replay) run(ctx context.Context, in io.Reader) error {
 	player := monitor.NewPlayer()
+	player.SetHot(r.hot)
 	lines := bufio.NewReaderSize(in, 1<<16)
 	var before time.Time
 	for number := 1; ; number++ {

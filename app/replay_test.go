@@ -45,6 +45,31 @@ func TestReplayTellsWhatTheAlertsDo(t *testing.T) {
 	}
 }
 
+// A temperature is an alert only for who asks for one.
+func TestReplayWithATemperature(t *testing.T) {
+	w := newWorld(t)
+	course := strings.Repeat(`{"gpu":{"temperature_celsius":96}}`+"\n", 8) + strings.Repeat(`{"gpu":{"temperature_celsius":80}}`+"\n", 2)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{nil, ""}, {[]string{"--hot", "97"}, ""},
+		{[]string{"--hot", "95"}, "GPU 96 °C, your limit 95 °C."},
+		{[]string{"--hot", "95", "--lang", "zh"}, "GPU 96 °C（设定为 95 °C）。"},
+	} {
+		code, out, errs := w.replay(course, c.args...)
+		if code != 0 || errs != "" {
+			t.Errorf("%q: exit code %d, %s", c.args, code, errs)
+		}
+		if c.says == "" && strings.Contains(out, "▲") {
+			t.Errorf("%q: an alert nobody asked for:\n%s", c.args, out)
+		}
+		if c.says != "" {
+			has(t, strings.Join(c.args, " "), out, "00:00:10 ▲ ", c.says, "00:00:16 ✓ ")
+		}
+	}
+}
+
 func TestReplayAsJSON(t *testing.T) {
 	w := newWorld(t)
 	code, out, errs := w.replay(swapStorm(), "--json")

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 
+	"plimsoll/monitor"
 	"plimsoll/monitor/api"
 	"plimsoll/monitor/backend"
 )
@@ -71,6 +72,9 @@ func checkSettings(s api.Settings) error {
 	if s.Language != "" && s.Language != "en" && s.Language != "zh" {
 		return api.Failure("bad_settings", fmt.Sprintf("there is no language %q", s.Language), nil)
 	}
+	if hot := s.HotCelsius; hot != nil && !plausibleHot(*hot) {
+		return api.Failure("bad_hot", fmt.Sprintf("a temperature of %v °C", *hot), nil)
+	}
 	if s.Server == "" {
 		return nil
 	}
@@ -78,6 +82,12 @@ func checkSettings(s api.Settings) error {
 		return api.Failure("bad_settings", "the server's address", err)
 	}
 	return nil
+}
+
+// plausibleHot reports a temperature, in °C, that a person may want to be warned
+// at. What is no number is none.
+func plausibleHot(celsius float64) bool {
+	return celsius >= monitor.HotLeast && celsius <= monitor.HotMost
 }
 
 // settingsFile is the settings of the running agent and the file they are kept in.
@@ -149,7 +159,7 @@ func (f *settingsFile) set(s api.Settings) error {
 func merged(rest map[string]json.RawMessage, s api.Settings) ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	for name, value := range rest {
-		if name != "language" && name != "server" && name != "quiet" {
+		if name != "language" && name != "server" && name != "quiet" && name != "hot_celsius" {
 			all[name] = value
 		}
 	}

@@ -3,11 +3,14 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"plimsoll/app/view"
+	"plimsoll/monitor"
 	"plimsoll/monitor/api"
 )
 
@@ -43,6 +46,12 @@ func TestSettingsKeepWhatTheyDoNotKnow(t *testing.T) {
 	if problem != nil || aside != "" || file.get() != (api.Settings{Language: "zh", Quiet: true}) {
 		t.Fatalf("read %+v, %q, %v", file.get(), aside, problem)
 	}
+	if err := file.set(api.Settings{HotCelsius: new(92.5)}); err != nil {
+		t.Fatal(err)
+	}
+	if again, _, err := readSettings(path); err != nil || !again.Same(api.Settings{HotCelsius: new(92.5)}) {
+		t.Errorf("read again %+v, %v, want the temperature", again, err)
+	}
 	if err := file.set(api.Settings{Server: "mini:11434"}); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +63,7 @@ func TestSettingsKeepWhatTheyDoNotKnow(t *testing.T) {
 	if err := json.Unmarshal(text, &all); err != nil {
 		t.Fatal(err)
 	}
-	if all["from_the_future"] == nil || all["server"] != "mini:11434" || all["language"] != nil || all["quiet"] != nil {
+	if all["from_the_future"] == nil || all["server"] != "mini:11434" || all["language"] != nil || all["quiet"] != nil || all["hot_celsius"] != nil {
 		t.Errorf("stored %s", text)
 	}
 	if left, _ := filepath.Glob(path + "*"); len(left) != 1 {
@@ -66,6 +75,7 @@ func TestSettingsThatCannotBeUnderstoodAreKept(t *testing.T) {
 	for name, text := range map[string]string{
 		"cut": `{"language": "z`, "no object": `[]`, "wrong kind": `{"quiet": "yes"}`, "empty": "",
 		"no such language": `{"language": "xx"}`, "no address": `{"server": "http://["}`,
+		"no temperature of a chip": `{"hot_celsius": 900}`, "no temperature": `{"hot_celsius": "warm"}`,
 	} {
 		path := filepath.Join(t.TempDir(), "settings.json")
 		write(t, path, text)
@@ -126,6 +136,22 @@ func TestAnAgentTakesSettingsAtOnce(t *testing.T) {
 			t.Errorf("%+v: %v, want bad_settings", bad, err)
 		}
 	}
+	for _, bad := range []float64{-1, 0, 39.9, 120.1, 1e300} {
+		err := client.SetSettings(t.Context(), api.Settings{HotCelsius: &bad})
+		if !errors.Is(err, api.Failure("bad_hot", "", nil)) {
+			t.Errorf("%v °C: %v, want bad_hot", bad, err)
+		}
+		has(t, "in English", view.In("en").Error(err), "40 to 120 °C")
+		has(t, "in Chinese", view.In("zh").Error(err), "40 到 120 °C")
+	}
+	for _, good := range []float64{40, 95, 120} {
+		if err := client.SetSettings(t.Context(), api.Settings{HotCelsius: &good}); err != nil {
+			t.Errorf("%v °C: %v", good, err)
+		}
+		if got, err := client.Settings(t.Context()); err != nil || !got.Same(api.Settings{HotCelsius: &good}) {
+			t.Errorf("settings are %+v, %v, want %v °C", got, err, good)
+		}
+	}
 	if err := client.SetSettings(t.Context(), api.Settings{Language: "zh"}); err != nil {
 		t.Fatal(err)
 	}
@@ -134,5 +160,15 @@ func TestAnAgentTakesSettingsAtOnce(t *testing.T) {
 	}
 	if err := client.OpenWindow(t.Context(), "elsewhere"); !errors.Is(err, api.Failure("bad_request", "", nil)) {
 		t.Errorf("a page that is none: %v", err)
+	}
+}
+
+// The sentence about a temperature that is refused names the numbers themselves.
+func TestPlausibleTemperatures(t *testing.T) {
+	if monitor.HotLeast != 40 || monitor.HotMost != 120 {
+		t.Errorf("the bounds are %v and %v; error.bad_hot says 40 and 120", monitor.HotLeast, monitor.HotMost)
+	}
+	if plausibleHot(math.NaN()) || plausibleHot(math.Inf(1)) {
+		t.Error("what is no number is a temperature")
 	}
 }

@@ -57,13 +57,14 @@ func (p *program) self(ctx context.Context) (source, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	server, err := p.server(p.storedSettings())
+	settings := p.storedSettings()
+	server, err := p.server(settings)
 	if err != nil {
 		return nil, nil, err
 	}
 	backends := []backend.Backend{server}
 	m := monitor.New(monitor.Config{
-		Local: local, Backends: backends, Clock: p.clock, EndProcess: metal.EndProcess,
+		Local: local, Backends: backends, Clock: p.clock, EndProcess: metal.EndProcess, Hot: settings.HotCelsius,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(ctx)

@@ -203,6 +203,9 @@ func alerts() monitor.Update {
 	add("overheat", monitor.SeverityWarning, monitor.Evidence{Cause: "heat", Temperature: new(101.4), Clock: new(1010.0), TopClock: new(1620.0),
 		UsualClock: new(1578.0), Power: new(11.2), UsualPower: new(18.1), DecodeRate: new(8.1), UsualDecodeRate: new(11.4), ThermalPressure: "heavy"}, nil)
 	add("overheat", monitor.SeverityWarning, monitor.Evidence{Cause: "policy", Clock: new(540.0), TopClock: new(1620.0), Power: new(7.9), UsualPower: new(50.0), ThermalPressure: "nominal"}, nil)
+	add("overheat", monitor.SeverityWarning, monitor.Evidence{Cause: "threshold", Temperature: new(93.2), TemperatureLimit: new(90.0), Clock: new(1600.0), TopClock: new(1620.0)}, nil)
+	add("overheat", monitor.SeverityWarning, monitor.Evidence{Cause: "threshold"}, nil)
+	add("overheat", monitor.SeverityWarning, monitor.Evidence{Cause: "heat", Temperature: new(101.4), TemperatureLimit: new(90.0)}, nil)
 	add("overheat", monitor.SeverityCritical, monitor.Evidence{Cause: "paused", Power: new(1.0), UsualPower: new(30.0)}, nil)
 	add("memory_leaked", monitor.SeverityWarning, monitor.Evidence{}, nil)
 	add("memory_leaked", monitor.SeverityWarning, monitor.Evidence{Bytes: new(402 * g), Since: new(at.Add(-time.Hour))}, nil)

@@ -8,13 +8,14 @@ import (
 
 // heatArgs adds the places of a message about heat.
 func (r *Renderer) heatArgs(args Args, e monitor.Evidence) {
-	args["Temperature"] = celsius(e.Temperature)
+	args["Temperature"], args["HotLimit"] = celsius(e.Temperature), celsius(e.TemperatureLimit)
 	args["Clock"], args["ClockBefore"] = r.clock(e.Clock, e.TopClock), ghz(e.UsualClock)
 	args["Watts"], args["WattsBefore"] = watts(e.Power), watts(e.UsualPower)
 	args["Rate"], args["RateBefore"] = r.tokenRate(e.DecodeRate), r.tokenRate(e.UsualDecodeRate)
 	args["Heat"] = r.thermalWord(e.ThermalPressure)
 	args["Paused"] = e.Cause == string(monitor.CausePaused)
 	args["Policy"] = e.Cause == string(monitor.CausePolicy)
+	args["Threshold"] = e.Cause == monitor.CauseThreshold
 }
 
 // thermalWord is the system's word for its thermal pressure, "" for none.

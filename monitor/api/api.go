@@ -46,6 +46,18 @@ type Settings struct {
 	Server string `json:"server,omitzero"`
 	// Quiet turns notifications off. Alerts still show in the tray and window.
 	Quiet bool `json:"quiet,omitzero"`
+	// HotCelsius is the temperature of the GPU from which on it is an alert, from
+	// monitor.HotLeast to monitor.HotMost. Absent: none on temperature alone.
+	HotCelsius *float64 `json:"hot_celsius,omitempty"`
+}
+
+// Same reports that two settings are the same choices.
+func (s Settings) Same(o Settings) bool {
+	if (s.HotCelsius == nil) != (o.HotCelsius == nil) || s.HotCelsius != nil && *s.HotCelsius != *o.HotCelsius {
+		return false
+	}
+	s.HotCelsius, o.HotCelsius = nil, nil
+	return s == o
 }
 
 // Health is the agent itself.

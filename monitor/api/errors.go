@@ -30,7 +30,8 @@ func (e *Error) Error() string {
 
 // Code names the failure: "no_agent", "agent_gone", "agent_running",
 // "unsafe_socket", "path_too_long", "no_model", "cloud", "no_backend",
-// "bad_command", "bad_request", "bad_settings", "no_window", "not_running" or
+// "bad_command", "bad_request", "bad_settings", "bad_hot" (the
+// temperature of the settings), "no_window", "not_running" or
 // "timeout" (the model server) or "failed".
 func (e *Error) Code() string { return e.code }
 
@@ -99,6 +100,7 @@ func classify(err error) (code string, status int) {
 var codeStatus = map[string]int{
 	"bad_request":  http.StatusBadRequest,
 	"bad_settings": http.StatusBadRequest,
+	"bad_hot":      http.StatusBadRequest,
 	"not_found":    http.StatusNotFound,
 	"bad_method":   http.StatusMethodNotAllowed,
 	"too_large":    http.StatusRequestEntityTooLarge,

@@ -29,6 +29,11 @@ func TestClientAndServerAgree(t *testing.T) {
 		t.Errorf("Models: %+v, %v", models, err)
 	}
 	must(t, client.SetSettings(ctx, Settings{Language: "zh", Quiet: true}))
+	must(t, client.SetSettings(ctx, Settings{HotCelsius: new(95.5)}))
+	if settings, err := client.Settings(ctx); err != nil || !settings.Same(Settings{HotCelsius: new(95.5)}) {
+		t.Errorf("settings are %+v, %v, want the temperature", settings, err)
+	}
+	must(t, client.SetSettings(ctx, Settings{Language: "zh", Quiet: true}))
 	if settings, err := client.Settings(ctx); err != nil || settings != (Settings{Language: "zh", Quiet: true}) {
 		t.Errorf("Settings: %+v, %v", settings, err)
 	}
