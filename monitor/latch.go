@@ -18,12 +18,20 @@ type watch struct {
 	alert    Alert
 }
 
-// flap is how often an alert came and went lately, and when it went last. Each
-// time doubles the hold of the next, so that a server that comes and goes for
-// hours makes a few notices and not one at every change.
+// flap is how often an alert came and went lately, and when what it is about was
+// last seen to end. Each time doubles the hold of the next, so that a server that
+// comes and goes for hours makes a few notices and not one at every change.
 type flap struct {
 	cleared time.Duration
 	times   int
+}
+
+// hold is the hold of a rule's next alert, where a first one has its own.
+func (f flap) hold(r *rule, first time.Duration) time.Duration {
+	if f.times == 0 || r.again == 0 {
+		return first << f.times
+	}
+	return max(first, r.again<<min(f.times-1, againMost))
 }
 
 const (
@@ -31,6 +39,8 @@ const (
 	flapWindow = 10 * time.Minute
 	// flapMost bounds the doubling: 5 s become 160 s.
 	flapMost = 5
+	// againMost bounds that of rules that say how long a next alert is held.
+	againMost = 2
 )
 
 // latch turns findings into alerts with hold and clear times, so that a value
@@ -118,7 +128,9 @@ func (l *latch) found(r *rule, f finding, taken time.Time) *Event {
 	if f.hold != nil {
 		hold = *f.hold
 	}
-	hold <<= l.flaps[id].times
+	if f.evidence.Cause != CauseThreshold { // what a person set is told each time; it has a watch of its own
+		hold = l.flaps[id].hold(r, hold)
+	}
 	worse := rank(f.severity) > rank(w.alert.Severity)
 	if rank(f.severity) >= rank(w.alert.Severity) || l.now-w.severe >= r.clear {
 		w.alert.Severity, w.severe = f.severity, l.now
@@ -154,9 +166,11 @@ func (l *latch) expire(taken time.Time) []Event {
 		delete(l.watches, id)
 		if w.standing {
 			events = append(events, *l.event(EventAlertCleared, w, taken))
-			if w.rule.hold > 0 {
+			if w.rule.hold > 0 || w.rule.again > 0 {
 				l.flaps[id] = flap{cleared: l.now, times: min(l.flaps[id].times+1, flapMost)}
 			}
+		} else if f, ok := l.flaps[id]; ok { // too short for another alert, and still not gone
+			l.flaps[id] = flap{cleared: l.now, times: f.times}
 		}
 	}
 	for id, f := range l.flaps {

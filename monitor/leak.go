@@ -133,7 +133,7 @@ func told(s *Snapshot, name string) bool {
 // unified reports a machine whose GPU takes its memory from RAM: a Mac, and what
 // does not say that it is none.
 func unified(s *Snapshot) bool {
-	if s.GPU != nil && (s.GPU.Source == "nvml" || s.GPU.Source == "amdgpu") {
+	if s.GPU != nil && boosts(s.GPU) {
 		return false
 	}
 	return s.Machine == nil || s.Machine.OS == "" || strings.HasPrefix(s.Machine.OS, "macOS")

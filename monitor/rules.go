@@ -14,6 +14,9 @@ type rule struct {
 	// hold is how long a finding must last before it is an alert, and clear how
 	// long it must be away before the alert goes.
 	hold, clear time.Duration
+	// again is how long a finding must last that follows soon on an alert that
+	// went, where the first needs no hold. It doubles a few times.
+	again time.Duration
 	// memory marks a rule about memory: the biggest users are read once when it
 	// first finds, and ticks quicken while its alert stands.
 	memory bool
@@ -60,8 +63,8 @@ var rules = []rule{
 	{id: "server_down", hold: 5 * time.Second, check: serverDown},
 	{id: "model_stuck", check: modelStuck},
 	{id: "memory_held", check: memoryHeld},
-	{id: "overheat", check: overheat},
-	{id: "memory_leaked", clear: 10 * time.Second, check: memoryLeaked},
+	{id: "overheat", again: 30 * time.Second, check: overheat},
+	{id: "memory_leaked", clear: 10 * time.Second, again: 30 * time.Second, check: memoryLeaked},
 	{id: "runner_grows", clear: 20 * time.Second, check: runnerGrows},
 	{id: "swap_wear", check: swapWear},
 }

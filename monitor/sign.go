@@ -63,13 +63,14 @@ func (sc *slowScene) begun() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// clock: fully busy and below the top steps. A measured clock at the top says no;
-// a requested one says nothing, for the hardware may not have kept it.
+// clock: fully busy and below the top steps, or of a card that boosts, below its
+// usual clock. A measured clock at the top says no; a requested one says nothing,
+// for the hardware may not have kept it.
 func (sc *slowScene) clock(s *Snapshot) truth {
 	if busy := busyGPU(s); busy != yes {
 		return busy
 	}
-	share, ok := clockShare(s.GPU)
+	share, ok := sc.clockShare(s.GPU)
 	if !ok {
 		return unknown
 	}
@@ -96,7 +97,7 @@ func (sc *slowScene) power(s *Snapshot) truth {
 	if watts == nil || usual == nil {
 		return unknown
 	}
-	return truthOf(*watts < slowShare**usual && !topSpeed(s.GPU))
+	return truthOf(*watts < slowShare**usual && !sc.topSpeed(s.GPU))
 }
 
 // pressed: fully busy while the system reports that it slows the chip down.
@@ -107,7 +108,7 @@ func (sc *slowScene) pressed(s *Snapshot) truth {
 	if heat(s) == "" {
 		return unknown
 	}
-	return truthOf(heavy(s) && !topSpeed(s.GPU))
+	return truthOf(heavy(s) && !sc.topSpeed(s.GPU))
 }
 
 // rate: the model makes its tokens slower than it does by its own median.
@@ -130,18 +131,26 @@ func busyGPU(s *Snapshot) truth {
 	return truthOf(*s.GPU.Utilisation > fullLoad)
 }
 
-// clockShare is the clock as a part of its highest step.
-func clockShare(g *metal.GPU) (float64, bool) {
+// clockShare is the clock as a part of its highest step, or of what is usual here
+// where no work reaches that.
+func (sc *slowScene) clockShare(g *metal.GPU) (float64, bool) {
 	clock, top := positive(g.Clock), positive(g.TopClock)
+	if boosts(g) {
+		top = sc.usual.clock()
+	}
 	if clock == nil || top == nil {
 		return 0, false
 	}
 	return *clock / *top, true
 }
 
+// boosts reports a card of its own, whose highest clock is a bound that it does
+// not reach at work within its watts: a GeForce RTX 4090 runs at 2520 of 3105 MHz.
+func boosts(g *metal.GPU) bool { return g.Source == "nvml" || g.Source == "amdgpu" }
+
 // topSpeed reports a clock that was measured, not asked for, at its top steps.
-func topSpeed(g *metal.GPU) bool {
-	share, ok := clockShare(g)
+func (sc *slowScene) topSpeed(g *metal.GPU) bool {
+	share, ok := sc.clockShare(g)
 	return ok && !g.Requested && share >= topSteps
 }
 
