@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/theme"
@@ -28,32 +26,23 @@ type settingsPage struct {
 	back     *widget.Button
 	title    *words
 	language *widget.Select
-	server   *widget.Entry
-	apply    *widget.Button
+	server   *field
+	hot      *field // the temperature to warn at
 	notify   *widget.Check
-	labels   struct{ language, server, hint, notify *words }
-	trouble  *words
-	mark     *sign
+	labels   struct{ language, notify *words }
 	about    *words
 	scroll   *container.Scroll
 }
 
 func newSettingsPage(store func(api.Settings, func(error)), back func()) *settingsPage {
-	s := &settingsPage{store: store, title: strong(), trouble: caption().wrapped(), mark: newSign(), about: caption().wrapped()}
+	s := &settingsPage{store: store, title: strong(), about: caption().wrapped()}
 	s.title.size = theme.SizeNameSubHeadingText
-	s.trouble.colour = theme.ColorNameError
-	s.mark.set(view.Critical)
-	s.labels.language, s.labels.server, s.labels.notify = strong(), strong(), strong()
-	s.labels.hint = caption().wrapped()
+	s.labels.language, s.labels.notify = strong(), strong()
 	s.back = widget.NewButtonWithIcon("", theme.NavigateBackIcon(), back)
 	s.back.Importance = widget.LowImportance
-	s.language = widget.NewSelect(nil, func(string) { s.choose() })
-	s.server = widget.NewEntry()
-	s.server.OnSubmitted = func(string) { s.choose() }
-	s.server.OnChanged = func(string) { s.changed() }
-	s.apply = widget.NewButton("", s.choose)
-	s.apply.Importance = widget.HighImportance
-	s.notify = widget.NewCheck("", func(bool) { s.choose() })
+	s.language = widget.NewSelect(nil, func(string) { s.choose(nil) })
+	s.server, s.hot = newField(s.choose), newField(s.choose)
+	s.notify = widget.NewCheck("", func(bool) { s.choose(nil) })
 	s.scroll = container.NewVScroll(container.New(padded{margin, 2}, s.content()))
 	return s
 }
@@ -68,41 +57,32 @@ func (s *settingsPage) content() fyne.CanvasObject {
 			put(s.title, button.Width+2, (size.Height-h)/2, size.Width-button.Width, h)
 		},
 	}, s.back, s.title)
-	address := container.NewBorder(nil, nil, nil, s.apply, s.server)
-	trouble := container.New(arrange{
-		func(width float32) float32 { return s.trouble.heightFor(width - gutter) },
-		func(size fyne.Size) {
-			show(s.mark.image, s.trouble.text != "")
-			put(s.mark.image, 0, 1, glyph, glyph)
-			put(s.trouble, gutter, 0, size.Width-gutter, size.Height)
-		},
-	}, s.mark.image, s.trouble)
 	page := newColumn(gap, head,
 		newCard(newColumn(6, s.labels.language, s.language)),
-		newCard(newColumn(6, s.labels.server, address, trouble, s.labels.hint)),
+		s.server.card(),
 		newCard(newColumn(6, s.labels.notify, s.notify)),
+		s.hot.card(),
 		s.about)
 	page.Layout.(*column).change = func() { s.scroll.Refresh() }
 	return page
 }
 
-// set shows what is in force. A server address that is being typed stays.
+// set shows what is in force. A text that is being typed stays.
 func (s *settingsPage) set(p picture) {
 	if s.words != p.words {
 		s.words = p.words
 		s.translate()
 	}
 	s.about.set(s.aboutText(p))
-	if s.known == p.settings && s.language.Selected != "" {
+	if s.known.Same(p.settings) && s.language.Selected != "" {
 		return
 	}
-	typing := s.server.Text != s.known.Server
 	s.known = p.settings
-	s.fill(typing)
+	s.fill()
 }
 
 // fill puts the known settings into the widgets.
-func (s *settingsPage) fill(typing bool) {
+func (s *settingsPage) fill() {
 	s.busy = true
 	defer func() { s.busy = false }()
 	for i, l := range languages {
@@ -111,10 +91,8 @@ func (s *settingsPage) fill(typing bool) {
 		}
 	}
 	s.notify.SetChecked(!s.known.Quiet)
-	if !typing {
-		s.server.SetText(s.known.Server)
-	}
-	s.changed()
+	s.server.set(s.known.Server)
+	s.hot.set(celsius(s.known.HotCelsius))
 }
 
 func (s *settingsPage) translate() {
@@ -123,63 +101,81 @@ func (s *settingsPage) translate() {
 	t := s.words.Text
 	s.title.set(t("window.settings.title"))
 	s.labels.language.set(t("window.settings.language"))
-	s.labels.server.set(t("window.settings.server"))
-	s.labels.hint.set(t("window.settings.server_hint"))
+	s.server.label.set(t("window.settings.server"))
+	s.server.hint.set(t("window.settings.server_hint"))
+	s.hot.label.set(t("window.settings.hot"))
+	s.hot.hint.set(t("window.settings.hot_hint"))
 	s.labels.notify.set(t("window.settings.notify"))
 	s.notify.SetText(t("window.settings.notify_on"))
-	s.apply.SetText(t("window.settings.apply"))
-	s.server.SetPlaceHolder(t("window.settings.server_default"))
+	for _, f := range []*field{s.server, s.hot} {
+		f.apply.SetText(t("window.settings.apply"))
+	}
+	s.server.entry.SetPlaceHolder(t("window.settings.server_default"))
+	s.hot.entry.SetPlaceHolder(t("window.settings.hot_default"))
 	names := []string{t("window.settings.system")}
 	for _, l := range languages[1:] {
 		names = append(names, l.name)
 	}
 	s.language.Options = names
-	s.fill(true)
+	s.fill()
 }
 
-// chosen are the settings as the widgets have them.
-func (s *settingsPage) chosen() api.Settings {
+// chosen are the settings as the widgets have them, of the texts the submitted
+// one alone: nobody asked for the others yet.
+func (s *settingsPage) chosen(f *field) (api.Settings, error) {
 	chosen := s.known
 	if i := s.language.SelectedIndex(); i >= 0 {
 		chosen.Language = languages[i].tag
 	}
-	chosen.Server = strings.TrimSpace(s.server.Text)
 	chosen.Quiet = !s.notify.Checked
-	return chosen
-}
-
-// changed offers to apply an address that is not the one in force.
-func (s *settingsPage) changed() {
-	if strings.TrimSpace(s.server.Text) == s.known.Server {
-		s.apply.Disable()
-	} else {
-		s.apply.Enable()
+	var err error
+	switch f {
+	case s.server:
+		chosen.Server = f.text()
+	case s.hot:
+		chosen.HotCelsius, err = readCelsius(f.text())
 	}
+	return chosen, err
 }
 
-// choose stores what was chosen.
-func (s *settingsPage) choose() {
+// choose stores what was chosen; f is the text that was submitted, nil for none.
+func (s *settingsPage) choose(f *field) {
 	if s.busy || s.words == nil {
 		return
 	}
-	chosen := s.chosen()
-	if chosen == s.known {
-		return
+	chosen, err := s.chosen(f)
+	submitted := ""
+	if f != nil {
+		submitted = f.text()
 	}
-	s.store(chosen, func(err error) {
-		if err == nil {
-			s.known = chosen
-			s.fail("")
-			s.changed()
+	stored := func(err error) {
+		at := f
+		if at == nil {
+			at = s.server
+		}
+		if err != nil {
+			s.fail(at, s.words.Error(err))
+			s.fill()
 			return
 		}
-		s.fail(s.words.Error(err))
-		s.fill(true)
-	})
+		s.known = chosen
+		s.fail(at, "")
+		switch f {
+		case s.server:
+			f.taken(submitted, chosen.Server)
+		case s.hot:
+			f.taken(submitted, celsius(chosen.HotCelsius))
+		}
+	}
+	if err != nil || chosen.Same(s.known) {
+		stored(err)
+		return
+	}
+	s.store(chosen, stored)
 }
 
-func (s *settingsPage) fail(text string) {
-	s.trouble.set(text)
+func (s *settingsPage) fail(f *field, text string) {
+	f.trouble.set(text)
 	s.scroll.Content.Refresh()
 	s.scroll.Refresh()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
 
 	"plimsoll/app/view"
@@ -65,25 +66,25 @@ func TestServerAddress(t *testing.T) {
 	a := newFakeAgent()
 	w, _ := linked(t, a)
 	page := w.settings
-	if !page.apply.Disabled() {
+	if !page.server.apply.Disabled() {
 		t.Error("an unchanged address can be applied")
 	}
 	a.refuse = api.Failure("bad_settings", "server: no host in the address", nil)
-	test.Type(page.server, "http://")
-	test.Tap(page.apply)
-	if page.trouble.text == "" || page.trouble.text != page.words.Error(a.refuse) {
-		t.Errorf("a refused address says %q", page.trouble.text)
+	test.Type(page.server.entry, "http://")
+	test.Tap(page.server.apply)
+	if page.server.trouble.text == "" || page.server.trouble.text != page.words.Error(a.refuse) {
+		t.Errorf("a refused address says %q", page.server.trouble.text)
 	}
-	if page.server.Text != "http://" {
-		t.Errorf("what was typed became %q", page.server.Text)
+	if page.server.entry.Text != "http://" {
+		t.Errorf("what was typed became %q", page.server.entry.Text)
 	}
 	golden(t, "settings-refused-en-light.png", w)
 
 	a.refuse = nil
-	page.server.SetText("192.168.1.20")
-	page.server.OnSubmitted(page.server.Text)
-	if a.settings.Server != "192.168.1.20" || page.trouble.text != "" || !page.apply.Disabled() {
-		t.Errorf("stored %+v, trouble %q, apply disabled %v", a.settings, page.trouble.text, page.apply.Disabled())
+	page.server.entry.SetText("192.168.1.20")
+	page.server.entry.OnSubmitted(page.server.entry.Text)
+	if a.settings.Server != "192.168.1.20" || page.server.trouble.text != "" || !page.server.apply.Disabled() {
+		t.Errorf("stored %+v, trouble %q, apply disabled %v", a.settings, page.server.trouble.text, page.server.apply.Disabled())
 	}
 }
 
@@ -91,13 +92,13 @@ func TestServerAddress(t *testing.T) {
 func TestTypingSurvivesUpdates(t *testing.T) {
 	a := newFakeAgent()
 	w, s := linked(t, a)
-	test.Type(w.settings.server, "mini")
+	test.Type(w.settings.server.entry, "mini")
 	s.change(func() { s.take(swapping()) })
 	if err := s.save(context.Background(), api.Settings{Quiet: true}); err != nil {
 		t.Fatal(err)
 	}
-	if w.settings.server.Text != "mini" {
-		t.Errorf("the entry shows %q, want what was typed", w.settings.server.Text)
+	if w.settings.server.entry.Text != "mini" {
+		t.Errorf("the entry shows %q, want what was typed", w.settings.server.entry.Text)
 	}
 }
 
@@ -109,7 +110,70 @@ func TestRefusedChoiceIsTakenBack(t *testing.T) {
 	if w.settings.language.SelectedIndex() != 0 {
 		t.Errorf("the choice shows %q although it was refused", w.settings.language.Selected)
 	}
-	if w.settings.trouble.text == "" {
+	if w.settings.server.trouble.text == "" {
 		t.Error("a refusal says nothing")
+	}
+}
+
+func enter(f *field) { f.entry.TypedKey(&fyne.KeyEvent{Name: fyne.KeyReturn}) }
+
+// The temperature to warn at, by keyboard alone: typed, refused, mended, taken away.
+func TestTemperatureToWarnAt(t *testing.T) {
+	a := newFakeAgent()
+	w, s := linked(t, a)
+	hot := w.settings.hot
+	if hot.entry.Text != "" || !hot.apply.Disabled() {
+		t.Errorf("at first it is %q", hot.entry.Text)
+	}
+	for w.Canvas().Focused() != hot.entry {
+		before := w.Canvas().Focused()
+		if w.Canvas().FocusNext(); w.Canvas().Focused() == before {
+			t.Fatal("the Tab key does not reach it")
+		}
+	}
+	for _, r := range "warm" {
+		w.Canvas().Focused().TypedRune(r)
+	}
+	enter(hot)
+	if want := view.In("en").Text("error.bad_hot"); a.settings.HotCelsius != nil || hot.trouble.text != want {
+		t.Errorf("stored %+v, trouble %q, want %q", a.settings, hot.trouble.text, want)
+	}
+	a.refuse = api.Failure("bad_hot", "a temperature of 900 °C", nil)
+	hot.entry.SetText("900")
+	enter(hot)
+	if hot.trouble.text == "" || hot.entry.Text != "900" {
+		t.Errorf("a refused temperature says %q and shows %q", hot.trouble.text, hot.entry.Text)
+	}
+	golden(t, "settings-too-hot-en-light.png", w)
+	a.refuse = nil
+	test.Tap(w.settings.notify)
+	if a.settings.HotCelsius != nil || !a.settings.Quiet || hot.entry.Text != "900" {
+		t.Errorf("another choice stored %+v and left %q", a.settings, hot.entry.Text)
+	}
+	hot.entry.SetText("92,5 °C")
+	enter(hot)
+	if a.settings.HotCelsius == nil || *a.settings.HotCelsius != 92.5 || hot.entry.Text != "92.5" || hot.trouble.text != "" || !hot.apply.Disabled() {
+		t.Errorf("stored %+v, shows %q, trouble %q", a.settings, hot.entry.Text, hot.trouble.text)
+	}
+	s.change(func() { s.use(api.Settings{HotCelsius: new(80.0)}) }) // of another window
+	if hot.entry.Text != "80" {
+		t.Errorf("it shows %q, want 80", hot.entry.Text)
+	}
+	hot.entry.SetText("")
+	enter(hot)
+	if a.settings.HotCelsius != nil || hot.entry.Text != "" {
+		t.Errorf("emptied: stored %+v", a.settings)
+	}
+}
+
+func TestTemperaturesAsPeopleWriteThem(t *testing.T) {
+	for text, want := range map[string]string{
+		"95": "95", "92.5": "92.5", "92,5": "92.5", "95°C": "95", " 95 ℃": "95", "95 c": "95", "": "", "  ": "",
+		"°C": "?", "warm": "?", "NaN": "?", "Inf": "?", "1e999": "?", "1,2,3": "?",
+	} {
+		got, err := readCelsius(text)
+		if (err != nil) != (want == "?") || err == nil && celsius(got) != want {
+			t.Errorf("%q is %v, %v, want %s", text, celsius(got), err, want)
+		}
 	}
 }
