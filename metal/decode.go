@@ -1,6 +1,7 @@
 package metal
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,7 +84,7 @@ func Decode(source string, data []byte) (any, error) {
 	if len(data) > MaxRecording {
 		return struct{}{}, &TextError{TooLarge, source, strconv.Itoa(len(data)) + " bytes"}
 	}
-	return decoder(data)
+	return decoder(bytes.TrimPrefix(data, []byte("\ufeff"))) // editors put it before what they save
 }
 
 // MarshalDecoded is what a Decoder returned as one JSON object: the value and,

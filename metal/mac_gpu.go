@@ -149,7 +149,7 @@ func (g *GPU) describe(accelerators []iokit.Accelerator) {
 	if a.Cores != nil && *a.Cores > 0 && *a.Cores < 1<<12 {
 		g.Cores = new(int(*a.Cores))
 	}
-	if n, ok := a.Statistics["In use system memory"]; ok && n > 0 {
+	if n, ok := a.Statistics["In use system memory"]; ok && n > 0 && n <= mostMemory {
 		g.InUse = new(uint64(n))
 	}
 	if n, ok := a.Statistics["recoveryCount"]; ok && n >= 0 {

@@ -50,7 +50,7 @@ func (m *mac) gpuLimit(g *GPU, awake time.Duration, woke bool) error {
 	l.wired = wired
 	g.WiredLimit = wired
 	switch d := l.device; {
-	case d != nil && d.WorkingSet > 0:
+	case d != nil && d.WorkingSet > 0 && d.WorkingSet <= mostMemory:
 		g.WorkingSet, g.LimitSource = new(d.WorkingSet), limitFromMetal
 		if d.MaxBuffer > 0 {
 			g.MaxBuffer = new(d.MaxBuffer)
@@ -71,6 +71,10 @@ func (m *mac) gpuLimit(g *GPU, awake time.Duration, woke bool) error {
 	return nil
 }
 
+// mostMemory is more than any Mac has, in bytes: 16 TiB. A counter that went below
+// 0 tells such numbers.
+const mostMemory = 1 << 44
+
 // wiredLimits are the names of the limit that can be set, with the bytes that one
 // counts: MiB since macOS 14, bytes in macOS 13 (llama.cpp discussion 2182).
 var wiredLimits = []struct {
@@ -85,8 +89,8 @@ func (m *mac) wiredLimit() *uint64 {
 		if l := &m.gpu.limit; l.key == "" || l.key == k.key {
 			if n := m.number(k.key); n != nil {
 				l.key = k.key
-				if n = times(n, k.unit); n == nil || *n > 1<<44 {
-					return nil // no Mac has 16 TiB
+				if n = times(n, k.unit); n == nil || *n > mostMemory {
+					return nil
 				}
 				return n
 			}

@@ -7,7 +7,7 @@ import "strings"
 const thermalNotifyKey = "com.apple.system.thermalpressurelevel"
 
 // NotifyutilText is what "notifyutil -g key" prints. Of several keys it is the one
-// of thermal pressure, else the first.
+// of thermal pressure, else the first; of several readings of that key the last.
 type NotifyutilText struct {
 	Key *string `json:"key"`
 	// Value is 0 for a key that does not exist as well.
@@ -44,9 +44,6 @@ func ParseNotifyutil(text string) (*NotifyutilText, error) {
 			n.Code = whole(code)
 		} else {
 			n.Value = state
-		}
-		if key == thermalNotifyKey {
-			break
 		}
 	}
 	switch {
