@@ -84,8 +84,10 @@ func swapping(h *History) []finding {
 	if rate := lesserRate(now, before, inRate); rate != nil && *rate >= thrashRate {
 		e.SwapInRate, thrashing = now.Swap.InRate, true
 	}
-	if grown := growth(h); grown != nil && *grown >= swapGrowth && aboveNormal(now) {
-		e.SwapGrowth = grown
+	if aboveNormal(now) { // asked first: looking back a minute costs
+		if grown := growth(h); grown != nil && *grown >= swapGrowth {
+			e.SwapGrowth = grown
+		}
 	}
 	if e == (Evidence{}) {
 		return nil
