@@ -56,6 +56,9 @@ const (
 	swapFullUsed = 16 * gib
 )
 
+// rules is the table of all alerts. Checks about heat stand in throttle.go,
+// overheat.go and toohot.go, those about memory that is lost or grows in leak.go,
+// growth.go and wear.go, each with its numbers; the others below.
 var rules = []rule{
 	{id: "swapping", clear: 20 * time.Second, memory: true, check: swapping},
 	{id: "swap_full", clear: 20 * time.Second, memory: true, check: swapNearlyFull},
