@@ -123,13 +123,12 @@ func (m *Monitor) rest(ctx context.Context, planned time.Duration) bool {
 }
 
 // SetHot sets the temperature from which on the GPU's is an alert, as in Config.
-// It is in force with the next tick, which comes soon.
+// It is in force with the next tick.
 func (m *Monitor) SetHot(celsius *float64) {
 	if celsius != nil {
 		celsius = new(*celsius)
 	}
 	m.hot.Store(celsius)
-	m.hurry()
 }
 
 // hurry asks for a tick soon. It never waits.
