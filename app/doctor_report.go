@@ -188,9 +188,7 @@ func (e *examination) writeJSON(to io.Writer) error { return json.NewEncoder(to)
 // printExamination prints a table for people, and below it what is not a row.
 func (p *program) printExamination(e *examination) error {
 	page := p.page()
-	if !p.terminal(p.out) {
-		page.Width = 0 // a file or a program has no margin
-	}
+	page.Width = 0 // nothing is cut: who asks for this wants all of it
 	rows := [][]string{{"", p.words.Text("doctor.column.fact"), p.words.Text("doctor.column.value"), p.words.Text("doctor.column.cost"),
 		p.words.Text("doctor.column.source"), p.words.Text("doctor.column.checked")}}
 	for _, f := range e.Facts {
@@ -203,7 +201,7 @@ func (p *program) printExamination(e *examination) error {
 	for _, f := range e.Facts {
 		for _, k := range f.Checks {
 			if k.Differs {
-				line("doctor.differs", view.Args{"Fact": f.Name, "Value": p.factValue(f), "Tool": k.Tool,
+				line("doctor.differs", view.Args{"Fact": shortName(f.Name), "Value": p.factValue(f), "Tool": k.Tool,
 					"Says": p.amount(f.Name, k.Says), "Allowed": p.words.Text("doctor.allowed." + string(k.Allowed))})
 			}
 		}

@@ -331,7 +331,7 @@ func TestDoctorOnAMac(t *testing.T) {
 		}
 	}
 	_, out = examineMac(t, macTools, &doctorFlags{})
-	has(t, "the table", out, "FACT", "✓  gpu.temperature_celsius", "42.5 °C", "4 Super + 6 Efficiency", "7.50 W", "120 GB/s", "the system's default",
+	has(t, "the table", out, "FACT", "✓  gpu.temperature ", "42.5 °C", "4 Super + 6 Efficiency", "7.50 W", "120 GB/s", "the system's default",
 		"ioreg, system_profiler", "Ollama: running", "Agent: not running", "0 differ.")
 }
 
@@ -362,7 +362,7 @@ func TestDoctorFindsWhatDiffers(t *testing.T) {
 		if code != exitDiffers {
 			t.Errorf("%s: exit code %d", c.fact, code)
 		}
-		has(t, c.fact, out, "≠  "+c.fact, "≠ "+c.fact+": ", c.says)
+		has(t, c.fact, out, "≠  "+shortName(c.fact), "≠ "+shortName(c.fact)+": ", c.says)
 	}
 	// A tool that fails is named, and is no difference.
 	tools := map[string]string{"vm_stat": "garbage\n", "sysctl": macTools["sysctl"]}

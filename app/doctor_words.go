@@ -28,7 +28,17 @@ func (p *program) factRow(f finding) []string {
 		tools = append(tools, name)
 	}
 	return []string{map[string]string{verdictOK: "✓", verdictAbsent: "–", verdictDiffers: "≠"}[f.Verdict],
-		f.Name, p.factValue(f), cost, f.Source, strings.Join(tools, ", ")}
+		shortName(f.Name), p.factValue(f), cost, f.Source, strings.Join(tools, ", ")}
+}
+
+// shortName is a fact's name without the unit, which stands at the value.
+func shortName(name string) string {
+	for _, unit := range []string{"_bytes_per_second", "_bytes", "_ratio", "_celsius", "_mhz", "_watts", "_seconds"} {
+		if short, ok := strings.CutSuffix(name, unit); ok && !strings.Contains(name, ".with_") {
+			return short
+		}
+	}
+	return name
 }
 
 func (p *program) factValue(f finding) string {

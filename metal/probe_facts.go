@@ -87,7 +87,7 @@ func (c *Recording) fact(sectionName string, field reflect.StructField, value re
 		return f, false // a mark that is worth a line only when it is set
 	}
 	f.Source = c.source(f.Name)
-	if f.Cost, f.Measured = c.Cost(question(f.Source)); !f.Measured {
+	if f.Cost, f.Measured = c.Cost(question(f.Source)); !f.Measured && f.Source != sourceTable && f.Source != sourceEstimate {
 		f.Cost, f.Measured = c.Cost(sectionName)
 	}
 	switch {
@@ -170,11 +170,17 @@ func (c *Recording) source(fact string) string {
 	return ""
 }
 
+// What is not asked of the machine costs nothing.
+const (
+	sourceTable    = "chip table"
+	sourceEstimate = "estimate"
+)
+
 // macSources are the questions that a Mac is asked, by the fact or its section.
 var macSources = map[string]string{
 	"machine.chip": "sysctl machdep.cpu.brand_string", "machine.model": "sysctl hw.model", "machine.cores": "sysctl hw.physicalcpu",
 	"machine.core_levels": "sysctl hw.nperflevels", "machine.ram_bytes": "sysctl hw.memsize", "machine.os": "sysctl kern.osproductversion",
-	"machine.generation": "chip table", "machine.memory_bandwidth_bytes_per_second": "chip table",
+	"machine.generation": sourceTable, "machine.memory_bandwidth_bytes_per_second": sourceTable,
 	"machine.uptime_seconds": "sysctl kern.boottime", "machine.boot_id": "sysctl kern.bootsessionuuid",
 	"memory": askStatistics, "memory.total_bytes": "sysctl hw.memsize", "memory.pressure": "sysctl kern.memorystatus_vm_pressure_level",
 	"swap": "sysctl vm.swapusage", "swap.swap_in_bytes": askStatistics, "swap.swap_out_bytes": askStatistics,
@@ -198,7 +204,7 @@ func (c *Recording) macSource(fact string) string {
 			}
 		}
 	case fact == "gpu.working_set_bytes" && gpu != nil && gpu.LimitSource == limitFromEstimate:
-		return "estimate"
+		return sourceEstimate
 	case fact == "gpu.working_set_bytes":
 		return askDevice
 	case strings.HasPrefix(fact, "gpu.temperature") && gpu != nil && gpu.Sensor != "":

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // What is taken out of a recording before it is written. Structured answers are
@@ -71,7 +72,7 @@ func (r *redactor) path(executable string) string {
 	return "/" + redacted + "/" + base
 }
 
-var plainFlag = regexp.MustCompile(`^--?[a-z][a-z0-9-]*$|^-?[0-9]+$`)
+var plainFlag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--?[a-z][a-z0-9-]*$|^-?[0-9]+$`) })
 
 // args keeps flags, numbers and a few words of a command line.
 func (r *redactor) args(args []string) []string {
@@ -80,7 +81,7 @@ func (r *redactor) args(args []string) []string {
 		switch {
 		case i == 0:
 			kept[i] = r.path(a)
-		case plainFlag.MatchString(a), slices.Contains(publicArgs, a):
+		case plainFlag().MatchString(a), slices.Contains(publicArgs, a):
 			kept[i] = a
 		default:
 			kept[i] = redacted
@@ -187,19 +188,24 @@ func publicKey(key string) bool { return strings.HasPrefix(key, "T") || key == "
 // noUUID stands for a UUID, so that it is decoded as one.
 const noUUID = "00000000-0000-0000-0000-000000000000"
 
-// What identifies a person or a machine in a text, and what stands for it.
-var identifying = []struct {
+// identifying is what identifies a person or a machine in a text, and what stands
+// for it. It is compiled when it is first needed: most runs never do.
+var identifying = sync.OnceValue(func() []replacement {
+	return []replacement{
+		{regexp.MustCompile(`\b[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\b`), noUUID},
+		{regexp.MustCompile(`\b[0-9A-Fa-f]{8}-[0-9A-Fa-f]{16}\b`), noUUID}, // provisioning UDID
+		{regexp.MustCompile(`/(Users|home)/[^/\s"':]+`), "/$1/" + redacted},
+		{regexp.MustCompile(`\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b`), "00:00:00:00:00:00"},
+		{regexp.MustCompile(`[\w.+-]+@[\w-]+\.[\w.-]+`), redacted},
+		{regexp.MustCompile(`(?i)("[^"\n]*serial[^"\n]*"\s*[:=]\s*)("[^"\n]*"|<[^>\n]*>|\d+)`), `$1"` + redacted + `"`},
+		{regexp.MustCompile(`(?im)^(.*serial number[^:=\n]*[:=][ \t]*).*$`), "${1}" + redacted},
+		{regexp.MustCompile(`\b[\w-]+\.(?:local|lan|home)\b`), redacted},
+	}
+})
+
+type replacement struct {
 	found *regexp.Regexp
 	by    string
-}{
-	{regexp.MustCompile(`\b[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\b`), noUUID},
-	{regexp.MustCompile(`\b[0-9A-Fa-f]{8}-[0-9A-Fa-f]{16}\b`), noUUID}, // provisioning UDID
-	{regexp.MustCompile(`/(Users|home)/[^/\s"':]+`), "/$1/" + redacted},
-	{regexp.MustCompile(`\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b`), "00:00:00:00:00:00"},
-	{regexp.MustCompile(`[\w.+-]+@[\w-]+\.[\w.-]+`), redacted},
-	{regexp.MustCompile(`(?i)("[^"\n]*serial[^"\n]*"\s*[:=]\s*)("[^"\n]*"|<[^>\n]*>|\d+)`), `$1"` + redacted + `"`},
-	{regexp.MustCompile(`(?im)^(.*serial number[^:=\n]*[:=][ \t]*).*$`), "${1}" + redacted},
-	{regexp.MustCompile(`\b[\w-]+\.(?:local|lan|home)\b`), redacted},
 }
 
 // Scrub takes out of a text what identifies a person or a machine: UUIDs, home
@@ -207,7 +213,7 @@ var identifying = []struct {
 // the names of the user and the machine. A secret counts as a whole word and from
 // three characters on.
 func Scrub(text string, secrets ...string) string {
-	for _, i := range identifying {
+	for _, i := range identifying() {
 		text = i.found.ReplaceAllString(text, i.by)
 	}
 	for _, s := range secrets {
