@@ -22,14 +22,18 @@ type demo struct {
 	options  []string
 	folder   string // of the pictures
 	suffix   string // of their names
+	text     bool   // whether the terminal view is kept beside them
 	socket   string
 }
 
-// A scene is worth a picture when there is some history to draw and something to
-// see in it. scenePatience is how long the simulated life may take to get there.
+// A scene is worth a picture when a model that does not fit makes the machine
+// swap, and there is some history to draw. sceneSpeed leaves the time for pictures
+// before the day's swap-out is worth a warning of its own, which would stand above
+// what the scene is about. scenePatience is how long the simulated life may take.
 const (
-	sceneHistory  = 100.0 // simulated seconds
-	scenePatience = 25 * time.Second
+	sceneSpeed    = "4"
+	sceneHistory  = 36.0 // simulated seconds
+	scenePatience = 30 * time.Second
 )
 
 // show brings a desktop up for the demo and ends both.
@@ -45,7 +49,7 @@ func (d *demo) show(ctx context.Context) (err error) {
 func (d *demo) run(ctx context.Context) (err error) {
 	d.socket = filepath.Join(d.session.folder, "run", "demo.sock")
 	argv := append([]string{"bin/plimsoll", "--socket", d.socket}, d.languageOption()...)
-	argv = append(argv, "demo", "--for", "5m", "--speed", "10")
+	argv = append(argv, "demo", "--for", "5m", "--speed", sceneSpeed)
 	agent, err := d.spawn(append(argv, d.options...)...)
 	if err != nil {
 		return err
@@ -179,7 +183,7 @@ func (d *demo) awaitScene(ctx context.Context, client *api.Client) (string, erro
 	return "", err
 }
 
-// terminal prints the agent's own view of the same moment, and keeps it.
+// terminal prints the agent's own view of the same moment, and keeps it if wanted.
 func (d *demo) terminal(ctx context.Context) error {
 	argv := append([]string{"bin/plimsoll", "--socket", d.socket}, d.languageOption()...)
 	out, err := d.command(ctx, append(argv, "status")...).Output()
@@ -188,6 +192,9 @@ func (d *demo) terminal(ctx context.Context) error {
 	}
 	os.Stdout.Write(out)
 	fmt.Println()
+	if !d.text {
+		return nil
+	}
 	path := filepath.Join(d.folder, "terminal"+d.suffix+".txt")
 	if err := os.WriteFile(path, out, 0o644); err != nil {
 		return fmt.Errorf("keeping the status: %w", err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
 	"image/draw"
 	"image/png"
 	"os"
@@ -55,28 +56,32 @@ func (s *session) part(ctx context.Context, window string) (image.Image, error) 
 
 // place is where a window stands on the screen.
 func (s *session) place(ctx context.Context, window string) (image.Rectangle, error) {
-	out, err := s.command(ctx, "xdotool", "getwindowgeometry", "--shell", window).Output()
+	// xdotool getwindowgeometry is no help: under a window manager that frames its
+	// windows it counts the frame twice.
+	out, err := s.command(ctx, "xwininfo", "-id", window).Output()
 	if err != nil {
 		return image.Rectangle{}, fmt.Errorf("asking for a window's place: %w", err)
 	}
 	return parsePlace(string(out))
 }
 
-// parsePlace reads the answer of xdotool getwindowgeometry --shell.
+// parsePlace reads the answer of xwininfo: the place without the frame.
 func parsePlace(text string) (image.Rectangle, error) {
 	values := map[string]int{}
 	for line := range strings.Lines(text) {
 		var number int
-		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
 		if _, err := fmt.Sscan(value, &number); ok && err == nil {
 			values[name] = number
 		}
 	}
-	if values["WIDTH"] <= 0 || values["HEIGHT"] <= 0 {
+	x, okX := values["Absolute upper-left X"]
+	y, okY := values["Absolute upper-left Y"]
+	width, height := values["Width"], values["Height"]
+	if !okX || !okY || width <= 0 || height <= 0 {
 		return image.Rectangle{}, fmt.Errorf("no place in %q", text)
 	}
-	x, y := values["X"], values["Y"]
-	return image.Rect(x, y, x+values["WIDTH"], y+values["HEIGHT"]), nil
+	return image.Rect(x, y, x+width, y+height), nil
 }
 
 // windows lists the visible windows whose attribute ("--name", "--class") fits.
@@ -92,9 +97,9 @@ func (s *session) windows(ctx context.Context, attribute, pattern string) ([]str
 	return strings.Fields(string(out)), nil
 }
 
-// windowPlace is where the window is put, left of the menu and high enough to
-// show most of its page.
-var windowPlace = image.Rect(60, 70, 60+440, 70+800)
+// windowPlace is where the window is put, left of the notifications and high
+// enough to show most of its page.
+var windowPlace = image.Rect(50, 70, 50+480, 70+890)
 
 // awaitWindow waits for Plimsoll's window to be there, in its place and drawn.
 func (d *demo) awaitWindow(ctx context.Context) (picture image.Image, err error) {
@@ -127,31 +132,52 @@ func (d *demo) awaitWindow(ctx context.Context) (picture image.Image, err error)
 		if after, err := d.place(ctx, window); err != nil || after != before || after.Size() != picture.Bounds().Size() {
 			return fmt.Errorf("it is moving: %v", after)
 		}
+		if picture.Bounds().Size() != windowPlace.Size() {
+			return fmt.Errorf("it has not its size yet: %v", picture.Bounds().Size())
+		}
 		if n := colours(picture); n < enoughColours {
 			return fmt.Errorf("it is empty: %d colours", n)
 		}
-		if blank(picture) {
-			return errors.New("its lower part is not drawn yet")
+		if !painted(picture) {
+			return errors.New("it is not drawn to its edges yet")
 		}
 		return nil
 	})
 	return picture, err
 }
 
-// blank tells whether the lowest fifth of a picture has one colour only, as it
-// has after a window grew and before it is drawn again. The edge itself is left
-// out.
-func blank(picture image.Image) bool {
-	b := picture.Bounds().Inset(4)
-	first := picture.At(b.Min.X, b.Max.Y-1)
-	for y := b.Max.Y - b.Dy()/5; y < b.Max.Y; y++ {
-		for x := b.Min.X; x < b.Max.X; x++ {
-			if picture.At(x, y) != first {
-				return false
-			}
+// edgeJump is how far, of 0xffff, a colour channel may be from its neighbour's
+// along a window's edge: the shadow above what scrolls is a soft change, the end
+// of what is drawn a hard one.
+const edgeJump = 0x1800
+
+// painted tells whether a window is drawn in all its size. Its page has nothing
+// but background along its upper and its left edge; a window that grew and is not
+// drawn again has another colour there from where it ended before.
+func painted(picture image.Image) bool {
+	b := picture.Bounds()
+	for y := b.Min.Y + 3; y < b.Max.Y; y++ {
+		if jump(picture.At(b.Min.X+2, y), picture.At(b.Min.X+2, y-1)) > edgeJump {
+			return false
+		}
+	}
+	for x := b.Min.X + 3; x < b.Max.X; x++ {
+		if jump(picture.At(x, b.Min.Y+2), picture.At(x-1, b.Min.Y+2)) > edgeJump {
+			return false
 		}
 	}
 	return true
+}
+
+// jump is the largest difference of two colours' channels.
+func jump(c, d color.Color) int {
+	r, g, b, _ := c.RGBA()
+	r2, g2, b2, _ := d.RGBA()
+	most := 0
+	for _, step := range []int{int(r) - int(r2), int(g) - int(g2), int(b) - int(b2)} {
+		most = max(most, step, -step)
+	}
+	return most
 }
 
 // openMenu opens the tray icon's menu and returns a picture of it; it stays open.

@@ -20,10 +20,11 @@ import (
 	"plimsoll/assets"
 )
 
-// The screen is large enough for the window beside the tray's menu.
+// The screen is large enough for the window, the notifications and the tray's menu
+// beside each other.
 const (
-	screenWidth  = 1280
-	screenHeight = 900
+	screenWidth  = 1440
+	screenHeight = 1000
 )
 
 //go:embed home
