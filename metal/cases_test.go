@@ -14,7 +14,7 @@ import (
 // Troubles that users of other monitors had, each with what must hold here.
 
 // Amounts come from the system call's struct: 676.25 MiB of 2 GiB in use, where a
-// library told 0 (gopsutil issue 1206).
+// library told 0 (shirou/gopsutil#1206).
 func TestSwapOfStructNotZero(t *testing.T) {
 	sys := newMini()
 	sys.values["vm.swapusage"] = swapUsage(2147483648, 1438384128, 709099520)
@@ -48,7 +48,7 @@ func TestSwapOfZeroIsAValue(t *testing.T) {
 }
 
 // The counters since the start never make the amount in use: 48 GB were shown on
-// a Mac of 24 (eul issue 190).
+// a Mac of 24 (gao-sun/eul#190).
 func TestSwapCountersAreNoAmount(t *testing.T) {
 	sys := newMini()
 	sys.statistics = pages(map[int]uint32{0: 1}, map[int]uint64{112: 3 << 20, 120: 3 << 20})
@@ -65,7 +65,7 @@ func TestSwapCountersAreNoAmount(t *testing.T) {
 	}
 }
 
-// Inactive pages are in use (libmacchina issue 166): free and inactive together
+// Inactive pages are in use (Macchina-CLI/libmacchina#166): free and inactive together
 // are 3,435,708,416 bytes of these 48 GiB, and nothing of inactive is free.
 func TestMemoryInactiveIsUsed(t *testing.T) {
 	const total, free, inactive = 48 << 30 / page16, 26076, 183623
@@ -134,7 +134,7 @@ func TestLocaleChangesNothing(t *testing.T) {
 }
 
 // No command is run: with a service's short PATH "sysctl" is not found, and a
-// Mac was taken for a base M1 (omlx issue 1322). Commands of these names lie in
+// Mac was taken for a base M1 (jundot/omlx#1322). Commands of these names lie in
 // the PATH here and would tell.
 func TestNoCommandIsRun(t *testing.T) {
 	dir := t.TempDir()

@@ -8,7 +8,7 @@ import (
 )
 
 // The name of a Max chip says two bandwidths: the GPU's cores decide, and without
-// them it is the lower figure, which is said (odysseus issue 2573).
+// them it is the lower figure, which is said (odysseus-dev/odysseus#2573).
 func TestChipOneNameTwoBandwidths(t *testing.T) {
 	var rows []struct {
 		Brand    string  `json:"brand"`
@@ -88,7 +88,7 @@ func TestChipTable(t *testing.T) {
 }
 
 // What is not in the table is no chip, and never a default one, as a base M1 was
-// for omlx when it could not run sysctl (issue 1322).
+// for one that could not run sysctl (jundot/omlx#1322).
 func TestChipUnknown(t *testing.T) {
 	for _, name := range []string{"", "Apple", "Apple ", "Apple processor", "Apple M7", "Apple M6 Max", "Apple M", "Unknown", "M", "Intel(R) Core(TM) i7", "Apple M1 Foo", "(Virtual)", "Apple processor (Virtual)"} {
 		if c, ok := LookupChip(name, new(8), new(uint64(16<<30))); ok || c.Name != "" || c.Bandwidth != nil {

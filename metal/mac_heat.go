@@ -6,7 +6,7 @@ import (
 )
 
 // Thermal reads the thermal pressure, at every call: the system's notifications of
-// it do not arrive on some Macs (metaspartan/mactop issue 71, macmade/Hot issue 73).
+// it do not arrive on some Macs (metaspartan/mactop#71, macmade/Hot#73).
 func (m *mac) Thermal() (*Thermal, error) {
 	if m.hardware == nil {
 		return nil, fmt.Errorf("reading the thermal pressure: %w", ErrUnsupported)

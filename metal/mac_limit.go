@@ -112,7 +112,7 @@ const mebi = 1 << 20
 
 // estimatedLimit guesses the system's default from memory, for an Apple chip whose
 // Metal does not answer: two thirds below 36 GiB and three quarters above up to
-// macOS 15 (ollama issue 434, llama.cpp issues 1870 and 3213), more since macOS 26
+// macOS 15 (ollama/ollama#434, ggml-org/llama.cpp#1870 and #3213), more since macOS 26
 // on the sizes that were seen. nil for other chips and for virtual machines.
 func estimatedLimit(chip, version string, ram *uint64) *uint64 {
 	if ram == nil || *ram == 0 || !strings.HasPrefix(chip, "Apple ") || strings.HasSuffix(chip, "(Virtual)") {

@@ -17,7 +17,7 @@ import (
 func forever(entries ...iokit.Entry) [][]iokit.Entry { return [][]iokit.Entry{entries} }
 
 // Energy is never told for a time asleep: the first reading after wake has none,
-// and the power after it is that of the time since (exelban/stats issue 3543: 30 W
+// and the power after it is that of the time since (exelban/stats#3543: 30 W
 // times eight hours of sleep).
 func TestPowerAcrossSleep(t *testing.T) {
 	var c struct {
@@ -65,7 +65,7 @@ func TestPowerAcrossSleep(t *testing.T) {
 }
 
 // What cannot be read is absent and never 0, and the first reading has no power
-// (llama-swap issue 1041: 94 % busy at 0 °C and 0 W).
+// (mostlygeek/llama-swap#1041: 94 % busy at 0 °C and 0 W).
 func TestGPUAbsentNotZero(t *testing.T) {
 	text := string(sharedFile(t, "cases/112.prom"))
 	given := map[string]float64{}
@@ -199,7 +199,7 @@ func TestLadder(t *testing.T) {
 }
 
 // The clock is made of what was asked for and says so: an M4 mini says 4464 MHz
-// where the hardware runs 3936 (macmon issue 78).
+// where the hardware runs 3936 (vladkens/macmon#78).
 func TestClockIsRequested(t *testing.T) {
 	b := newBench()
 	b.properties["pmgr voltage-states9"] = ladderBytes(1000000, 3936000, 4464000)

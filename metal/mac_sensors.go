@@ -10,7 +10,7 @@ import (
 
 // macSensors are the sensors that tell the GPU's temperature. Which keys a Mac has
 // is found once; after that only those are read, for reading all keys costs ten
-// times as much energy as all the rest (exelban/stats issue 2554).
+// times as much energy as all the rest (exelban/stats#2554).
 type macSensors struct {
 	opened bool
 	smc    smcKeys

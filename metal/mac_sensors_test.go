@@ -93,7 +93,7 @@ func TestSensorsInNoOrder(t *testing.T) {
 }
 
 // Only the keys that are shown are read, and they are looked for once
-// (exelban/stats issue 2554: ten times the energy for reading them all).
+// (exelban/stats#2554: ten times the energy for reading them all).
 func TestSensorsCost(t *testing.T) {
 	keys := map[string]float32{"Tg01": 50, "Tg02": 51, "Tg03": 0}
 	for i := range 2000 {
@@ -168,7 +168,7 @@ func TestSensorsOfOneName(t *testing.T) {
 }
 
 // A sensor that stands still while the GPU's load changes is told as stuck
-// (exelban/stats issue 2470), and is no longer once it moves.
+// (exelban/stats#2470), and is no longer once it moves.
 func TestStuckSensorOfAMac(t *testing.T) {
 	d := named("Apple M4", map[string]float32{"Tg0G": 80})
 	want := func(text string) {

@@ -7,8 +7,8 @@ import (
 )
 
 // Temperatures outside of these bounds are no readings, in °C: chips that sleep
-// and keys that mean something else give 0, 6 or 9.8 (exelban/stats issues 1545
-// and 2473, macmon issue 12), and nothing works past 125.
+// and keys that mean something else give 0, 6 or 9.8 (exelban/stats#1545
+// and #2473, vladkens/macmon#12), and nothing works past 125.
 const (
 	coldest = 15.0
 	hottest = 125.0
@@ -92,7 +92,7 @@ type watchedSensor struct {
 }
 
 // A sensor is stuck when it said the same to 0.1 °C for so many samples while the
-// load changed by more than this share (exelban/stats issue 2470: 80.0 for days).
+// load changed by more than this share (exelban/stats#2470: 80.0 for days).
 const (
 	stuckSamples = 60
 	stuckLoad    = 0.30

@@ -52,7 +52,7 @@ func FuzzDecodeSMC(f *testing.F) {
 }
 
 // A dump of an M1's keys has zeros, 10.4 and 16.0 beside real values
-// (exelban/stats issue 2473): the hottest plausible one counts.
+// (exelban/stats#2473): the hottest plausible one counts.
 func TestHottestOfADump(t *testing.T) {
 	var dump map[string]float64
 	if err := json.Unmarshal(sharedFile(t, "cases/108.json"), &dump); err != nil || len(dump) < 10 {
@@ -73,7 +73,7 @@ func TestHottestOfADump(t *testing.T) {
 }
 
 // Values below room temperature are no readings: 9.8 °C on a loaded Mac mini and
-// 6 °C until the cores wake (macmon issue 12, exelban/stats issue 1545).
+// 6 °C until the cores wake (vladkens/macmon#12, exelban/stats#1545).
 func TestImplausibleTemperatures(t *testing.T) {
 	for celsius, want := range map[float64]bool{
 		9.8: false, 6: false, 0: false, -40: false, 14.99: false, 15: true, 125: true, 125.1: false, 32767: false,
@@ -91,7 +91,7 @@ func TestImplausibleTemperatures(t *testing.T) {
 	}
 }
 
-// A sensor that says 80.0 whatever the load is stuck (exelban/stats issue 2470).
+// A sensor that says 80.0 whatever the load is stuck (exelban/stats#2470).
 func TestStuckSensor(t *testing.T) {
 	load := func(i int) *float64 { return new(float64(i%2) * 0.31) }
 	feed := func(n int, celsius func(int) float64, load func(int) *float64) (w watchedSensor) {

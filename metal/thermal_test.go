@@ -33,7 +33,7 @@ func TestThermalWords(t *testing.T) {
 }
 
 // The state that programs are told may stay at fair for ever and its notifications
-// never come (mactop issue 71, Hot issues 73, 74 and 118): both are asked at each
+// never come (metaspartan/mactop#71, macmade/Hot#73, #74 and #118): both are asked at each
 // call, and the level counts. After recovery the next call says so.
 func TestThermalFollowsTheLevel(t *testing.T) {
 	b := newBench()
