@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 
 	"plimsoll/app/view"
 	"plimsoll/monitor"
@@ -52,7 +53,11 @@ func (a *agent) announce(notices []view.Notice) {
 	for _, n := range notices {
 		if a.notifier == nil {
 			if !n.Withdraw {
-				a.log.Warn("alert", "id", n.ID, "severity", n.Severity, "title", n.Title, "text", n.Text)
+				level := slog.LevelWarn
+				if n.Severity == monitor.SeverityInfo { // an unload that worked is no warning
+					level = slog.LevelInfo
+				}
+				a.log.Log(context.Background(), level, "alert", "id", n.ID, "severity", n.Severity, "title", n.Title, "text", n.Text)
 			}
 			continue
 		}
