@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -80,23 +82,44 @@ func (w *windows) open(page string) error {
 		args = append(args, "--page", page)
 	}
 	cmd := exec.Command(program, args...)
-	cmd.Stderr = os.Stderr
+	said := newSaying()
+	cmd.Stderr = said.file
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C at the agent leaves the window alone
 	if err := cmd.Start(); err != nil {
+		said.end()
 		return api.Failure("window_failed", "starting "+program, err)
 	}
 	ended := make(chan struct{})
 	go func() { defer close(ended); err = cmd.Wait() }()
 	select {
 	case <-ended:
+		words := said.end()
 		if err != nil {
-			return api.Failure("window_failed", fmt.Sprintf("%s ended at once", program), err)
+			return w.failure(program, words, err)
 		}
 	case <-time.After(settling):
 		w.last = &started{cmd.Process, ended}
+		go func() { <-ended; os.Stderr.WriteString(said.end()) }()
 		w.log.Debug("window open", "pid", cmd.Process.Pid)
 	}
 	return nil
+}
+
+// failure is why the window program ended at once, for the one who asked for it:
+// that there is no display, else its own last line, else how it ended.
+func (w *windows) failure(program, words string, err error) error {
+	lines := strings.Split(strings.TrimSpace(words), "\n")
+	if len(lines) > 1 { // more than a sentence: for whoever looks for the mistake
+		os.Stderr.WriteString(words)
+	}
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if runtime.GOOS == "linux" && w.getenv("DISPLAY") == "" && w.getenv("WAYLAND_DISPLAY") == "" {
+		return api.Failure("no_display", "neither DISPLAY nor WAYLAND_DISPLAY is set", nil)
+	}
+	if last != "" {
+		return api.Failure("window_failed", last, nil)
+	}
+	return api.Failure("window_failed", filepath.Base(program)+" ended at once", err)
 }
 
 // close ends the window that was opened here, if it is still open: a demo's

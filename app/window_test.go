@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -65,9 +66,25 @@ func TestASecondStart(t *testing.T) {
 	if text := readFile(t, opened); text != "--socket "+socket+" --page settings\n" {
 		t.Errorf("the window was started with %q", text)
 	}
-	write(t, fake, "#!/bin/sh\nexit 1\n")
-	if code, _, errs := w.run("--socket", socket); code != exitFailed || errs == "" {
-		t.Errorf("a window that cannot open: exit code %d, %s", code, errs)
+	w.env["DISPLAY"] = ":7"
+	for script, says := range map[string]string{
+		"exit 1":                               "(window ended at once: exit status 1). The same facts in a terminal: plimsoll status --watch",
+		"echo first >&2; echo why >&2; exit 1": "The window did not open (why). The same",
+	} {
+		write(t, fake, "#!/bin/sh\n"+script+"\n")
+		code, _, errs := w.run("--socket", socket)
+		if code != exitFailed {
+			t.Errorf("a window that cannot open: exit code %d", code)
+		}
+		has(t, script, errs, says)
+	}
+	if runtime.GOOS == "linux" {
+		delete(w.env, "DISPLAY")
+		code, _, errs := w.run("--socket", socket)
+		if code != exitFailed {
+			t.Errorf("without a display: exit code %d", code)
+		}
+		has(t, "without a display", errs, "There is no display for the window", "plimsoll status --watch")
 	}
 	delete(w.env, "PLIMSOLL_WINDOW")
 	if code, _, errs := w.run("--socket", socket, "window"); code != exitFailed || !strings.Contains(errs, "PLIMSOLL_WINDOW") {
