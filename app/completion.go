@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +20,9 @@ func (p *program) completionCommand() *cobra.Command {
 		root := cmd.Root()
 		switch args[0] {
 		case "bash":
+			if err := p.bashNeeds(); err != nil {
+				return err
+			}
 			return root.GenBashCompletionV2(p.out, true)
 		case "zsh":
 			return root.GenZshCompletion(p.out)
@@ -29,6 +34,17 @@ func (p *program) completionCommand() *cobra.Command {
 	cmd.Args = takes("bash|zsh|fish")
 	cmd.ValidArgsFunction = cobra.FixedCompletions(shells, cobra.ShellCompDirectiveNoFileComp)
 	return cmd
+}
+
+// bashNeeds begins the script for bash with a look for the package that it calls:
+// without it every press of Tab would print that a function was not found.
+func (p *program) bashNeeds() error {
+	_, err := fmt.Fprintf(p.out, `if ! declare -F _get_comp_words_by_ref >/dev/null 2>&1 && ! declare -F _init_completion >/dev/null 2>&1; then
+    printf '%%s\n' '%s' >&2
+fi
+
+`, strings.ReplaceAll(p.words.Text("cli.completion.needs"), "'", `'\''`))
+	return err
 }
 
 // completionPatience is how long a shell may wait for names.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -124,6 +125,34 @@ func TestVersion(t *testing.T) {
 	_, flag, _ := w.run("--version")
 	if command != flag || !regexp.MustCompile(`^Plimsoll \d+\.\d+\.\d+ \(\w+/\w+, go1\.\S+\)\n$`).MatchString(command) {
 		t.Errorf("version says %q, --version %q", command, flag)
+	}
+}
+
+// TestBashCompletionNamesItsPackage sources the script in a shell that has loaded
+// nothing else.
+func TestBashCompletionNamesItsPackage(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash here")
+	}
+	w := newWorld(t)
+	for language, says := range map[string]string{"en": "needs the package bash-completion", "zh": "需要软件包 bash-completion"} {
+		_, script, _ := w.run("--lang", language, "completion", "bash")
+		source := func(before string) string {
+			cmd := exec.Command(bash, "--norc", "--noprofile")
+			cmd.Stdin = strings.NewReader(before + script)
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Errorf("%s: %v", language, err)
+			}
+			return string(out)
+		}
+		if out := source(""); strings.Count(out, "\n") != 1 || !strings.Contains(out, says) {
+			t.Errorf("%s, without the package: %q", language, out)
+		}
+		if out := source("_get_comp_words_by_ref() { :; }\n"); out != "" {
+			t.Errorf("%s, with the package: %q", language, out)
+		}
 	}
 }
 

@@ -45,6 +45,28 @@ func TestReplayTellsWhatTheAlertsDo(t *testing.T) {
 	}
 }
 
+// The example in the help raises the alert that it is there to show, and tells
+// the traffic without a word on what it does not know.
+func TestReplaysOwnExample(t *testing.T) {
+	w := newWorld(t)
+	for _, language := range []string{"en", "zh"} {
+		words := view.In(language)
+		_, line, _ := strings.Cut(words.Text("cli.replay.example"), "printf '")
+		line, _, _ = strings.Cut(line, "\n")
+		if line != `{"swap":{"swap_out_bytes":%d000000}}\n' 100 200 300 | plimsoll replay -` {
+			t.Fatalf("the example is %q", line)
+		}
+		course := ""
+		for _, n := range []int{100, 200, 300} {
+			course += fmt.Sprintf(`{"swap":{"swap_out_bytes":%d000000}}`+"\n", n)
+		}
+		_, out, errs := w.replay(course, "--lang", language)
+		if errs != "" || !strings.Contains(out, "▲") || strings.Contains(out, words.Text("view.unknown")) {
+			t.Errorf("%s: %s%s", language, out, errs)
+		}
+	}
+}
+
 // A temperature is an alert only for who asks for one.
 func TestReplayWithATemperature(t *testing.T) {
 	w := newWorld(t)

@@ -79,6 +79,7 @@ func (sc *scene) swap() Row {
 	row := sc.row("view.swap.label", "")
 	amount := ""
 	switch {
+	case s.Used == nil && (s.OutRate != nil || s.InRate != nil): // the traffic is told
 	case s.Used == nil:
 		amount = sc.Text("view.unknown")
 		row.Level = Unknown
