@@ -31,8 +31,8 @@ type demo struct {
 // before the day's swap-out is worth a warning of its own, which would stand above
 // what the scene is about. scenePatience is how long the simulated life may take.
 const (
-	sceneSpeed    = "4"
-	sceneHistory  = 36.0 // simulated seconds
+	sceneSpeed    = "3"
+	sceneHistory  = 27.0 // simulated seconds
 	scenePatience = 30 * time.Second
 )
 
@@ -65,15 +65,30 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	client := api.Dial(d.socket)
+	err = await(ctx, "the agent", 10*time.Second, func() error {
+		_, err := client.Health(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	// Window and icon are in their places before the scene is: it does not wait.
+	if err := client.OpenWindow(ctx, ""); err != nil {
+		return fmt.Errorf("opening the window: %w", err)
+	}
+	if _, err := d.awaitWindow(ctx); err != nil {
+		return err
+	}
+	icon, err := d.findIcon(ctx)
+	if err != nil {
+		return err
+	}
 	scene, err := d.awaitScene(ctx, client)
 	if err != nil {
 		return err
 	}
 	if scene != "" {
 		fmt.Fprintln(os.Stderr, scene)
-	}
-	if err := client.OpenWindow(ctx, ""); err != nil {
-		return fmt.Errorf("opening the window: %w", err)
 	}
 	window, err := d.awaitWindow(ctx)
 	if err != nil {
@@ -82,12 +97,17 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.save("window", window); err != nil {
 		return err
 	}
-	menu, err := d.openMenu(ctx)
+	menu, err := d.openMenu(ctx, icon)
 	if err != nil {
 		return err
 	}
 	if err := d.save("menu", menu); err != nil {
 		return err
+	}
+	if scene == "" {
+		if err := d.awaitNotification(ctx); err != nil {
+			return err
+		}
 	}
 	whole, err := d.screen(ctx)
 	if err != nil {
@@ -157,17 +177,10 @@ func (d *demo) awaitItem(ctx context.Context) error {
 // awaitScene waits until two models are resident and a critical alert stands.
 // When that does not come it says so, which is no error.
 func (d *demo) awaitScene(ctx context.Context, client *api.Client) (string, error) {
-	err := await(ctx, "the agent", 10*time.Second, func() error {
-		_, err := client.Health(ctx)
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
 	watch, cancel := context.WithTimeout(ctx, scenePatience)
 	defer cancel()
 	found := errors.New("found")
-	err = client.Watch(watch, monitor.Options{}, func(u monitor.Update) error {
+	err := client.Watch(watch, monitor.Options{}, func(u monitor.Update) error {
 		critical := slices.ContainsFunc(u.Alerts, func(a monitor.Alert) bool { return a.Severity == monitor.SeverityCritical })
 		if s := u.Snapshot; s != nil && critical && len(s.Residents) >= 2 && s.Awake != nil && *s.Awake >= sceneHistory {
 			return found
@@ -181,6 +194,17 @@ func (d *demo) awaitScene(ctx context.Context, client *api.Client) (string, erro
 		return "The pictures show what there is: no critical alert came up in time.", nil
 	}
 	return "", err
+}
+
+// awaitNotification waits until the notification of the scene's alert is shown.
+func (d *demo) awaitNotification(ctx context.Context) error {
+	return await(ctx, "the notification", 5*time.Second, func() error {
+		found, err := d.windows(ctx, "--class", "dunst")
+		if err == nil && len(found) == 0 {
+			err = errors.New("none is shown")
+		}
+		return err
+	})
 }
 
 // terminal prints the agent's own view of the same moment, and keeps it if wanted.

@@ -180,12 +180,11 @@ func jump(c, d color.Color) int {
 	return most
 }
 
-// openMenu opens the tray icon's menu and returns a picture of it; it stays open.
-// It is opened twice: the panel asks for a menu's texts when it is opened first,
-// and gives it the size of what it knew before.
-func (d *demo) openMenu(ctx context.Context) (image.Image, error) {
-	x, err := d.findIcon(ctx)
-	if err != nil {
+// openMenu opens the menu of the tray icon at x and returns a picture of it; it
+// stays open. It is opened twice: the panel asks for a menu's texts when it is
+// opened, and gives it the size of what it knew before.
+func (d *demo) openMenu(ctx context.Context, x int) (image.Image, error) {
+	if err := d.openClose(ctx, x, 5*time.Second); err != nil {
 		return nil, err
 	}
 	closed, err := d.windows(ctx, "--class", ".*")
@@ -216,29 +215,34 @@ func (d *demo) openMenu(ctx context.Context) (image.Image, error) {
 // panel does not tell where an icon stands, but that icons stand at its right
 // edge: the first place where a click opens a menu is it.
 func (d *demo) findIcon(ctx context.Context) (x int, err error) {
+	for x = screenWidth - panelHeight/2; x > screenWidth-8*panelHeight; x -= panelHeight / 2 {
+		if err = d.openClose(ctx, x, 2*time.Second); err == nil {
+			return x, nil
+		}
+	}
+	return 0, err
+}
+
+// openClose opens a menu by a click on the panel at x, and closes it again.
+func (d *demo) openClose(ctx context.Context, x int, patience time.Duration) error {
 	closed, err := d.windows(ctx, "--class", ".*")
 	if err != nil {
-		return 0, err
+		return err
 	}
-	for x = screenWidth - panelHeight/2; x > screenWidth-8*panelHeight; x -= panelHeight / 2 {
-		if err := d.click(ctx, x); err != nil {
-			return 0, err
-		}
-		err = await(ctx, "the menu", 2*time.Second, func() error {
-			_, err := d.menu(ctx, closed)
-			return err
-		})
-		if err == nil {
-			break
-		}
+	if err := d.click(ctx, x); err != nil {
+		return err
 	}
+	err = await(ctx, "the menu", patience, func() error {
+		_, err := d.menu(ctx, closed)
+		return err
+	})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if err := d.command(ctx, "xdotool", "key", "Escape").Run(); err != nil {
-		return 0, fmt.Errorf("closing the menu: %w", err)
+		return fmt.Errorf("closing the menu: %w", err)
 	}
-	return x, await(ctx, "the menu to close", 5*time.Second, func() error {
+	return await(ctx, "the menu to close", 5*time.Second, func() error {
 		if menu, err := d.menu(ctx, closed); err == nil {
 			return fmt.Errorf("window %s is still there", menu)
 		}
