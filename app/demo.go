@@ -20,10 +20,11 @@ import (
 )
 
 // unseenDemo is how long a demo runs that nobody can look at, and unseenSpeed how
-// fast its time passes: enough for a model to load and answer, and for swap.
+// fast its time passes: enough for models to load and answer and for the machine
+// to swap, and not so much that the day's swap-out buries that under its own warning.
 const (
-	unseenDemo  = 20 * time.Second
-	unseenSpeed = 10
+	unseenDemo  = 12 * time.Second
+	unseenSpeed = 3
 )
 
 // demoSeed makes every demo the same one.
