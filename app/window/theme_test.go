@@ -100,7 +100,8 @@ func face(t *testing.T, data []byte) *font.Face {
 	return f
 }
 
-// chinese is all text of the Chinese translations.
+// chinese is all text of the Chinese translations but the doctor's, which only a
+// terminal shows.
 func chinese(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := fs.Glob(assets.Locale, "locale/*.zh.json")
@@ -109,6 +110,9 @@ func chinese(t *testing.T) map[string]string {
 	}
 	all := map[string]string{}
 	for _, file := range files {
+		if file == "locale/doctor.zh.json" {
+			continue // for terminals, whose own fonts have its ≠ and ✓
+		}
 		data, err := fs.ReadFile(assets.Locale, file)
 		if err != nil {
 			t.Fatal(err)
