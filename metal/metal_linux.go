@@ -67,7 +67,7 @@ type linux struct {
 
 // Thermal has no counterpart on Linux: there are temperatures, and no level.
 func (l *linux) Thermal() (*Thermal, error) {
-	return nil, fmt.Errorf("Linux has no thermal pressure: %w", ErrUnsupported)
+	return nil, fmt.Errorf("thermal pressure is a notion of macOS: %w", ErrUnsupported)
 }
 
 // kept is a small file that is opened once and read again and again. The kernel

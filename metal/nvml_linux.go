@@ -44,10 +44,10 @@ type nvml struct {
 }
 
 // nvmlMemory is nvmlMemory_t, in bytes.
-type nvmlMemory struct{ total, free, used uint64 }
+type nvmlMemory struct{ total, _, used uint64 } // _: free
 
 // nvmlUtilisation is nvmlUtilization_t, in per cent.
-type nvmlUtilisation struct{ gpu, memory uint32 }
+type nvmlUtilisation struct{ gpu, _ uint32 } // _: memory
 
 const (
 	nvmlNameSize       = 96 // NVML_DEVICE_NAME_V2_BUFFER_SIZE

@@ -50,6 +50,11 @@ func TestRealWindow(t *testing.T) {
 		return cmd
 	}
 	var log output
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the window's log:\n%s", log.String())
+		}
+	})
 	cmd := command()
 	cmd.Stderr, cmd.Stdout = &log, &log
 	ended := run(t, cmd)

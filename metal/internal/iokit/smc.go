@@ -63,10 +63,10 @@ type smcParam struct {
 
 // smcInfo tells about a key.
 type smcInfo struct {
-	size       uint32
-	kind       uint32
-	attributes uint8
-	_          [3]byte
+	size uint32
+	kind uint32
+	_    uint8 // attributes
+	_    [3]byte
 }
 
 const (
