@@ -23,8 +23,8 @@ import (
 // fast its time passes: enough for models to load and answer and for the machine
 // to swap, and not so much that the day's swap-out buries that under its own warning.
 const (
-	unseenDemo  = 12 * time.Second
-	unseenSpeed = 3
+	unseenDemo  = 20 * time.Second
+	unseenSpeed = 2
 )
 
 // demoSeed makes every demo the same one.
