@@ -36,7 +36,9 @@ type Config struct {
 	// EndProcess politely ends the process with that pid and start time; without
 	// it CommandEndRunner is refused.
 	EndProcess func(pid int, started uint64) error
-	Log        *slog.Logger
+	// Limiter changes the GPU's wired limit; without it there is no Limit section.
+	Limiter Limiter
+	Log     *slog.Logger
 }
 
 // Monitor watches one machine and its model servers. Make one with New, start

@@ -5,6 +5,7 @@ import (
 
 	"plimsoll/metal"
 	"plimsoll/monitor/backend"
+	"plimsoll/monitor/request"
 )
 
 // Snapshot is everything Plimsoll knew at one moment. It is immutable: nobody
@@ -35,9 +36,14 @@ type Snapshot struct {
 	Power    *metal.Power   `json:"power,omitempty"`
 	Throttle *Throttle      `json:"throttle,omitempty"`
 	Headroom *Headroom      `json:"headroom,omitempty"`
+	Limit    *Limit         `json:"limit,omitempty"`
 
 	Backends  []backend.Status `json:"backends,omitempty"`
 	Residents []Resident       `json:"residents,omitempty"`
+	// Requests are those in flight, oldest first, then the recent ones, newest
+	// first, at most 50 together. Speeds are what is usual for each model, sorted by model.
+	Requests []request.Request `json:"requests,omitempty"`
+	Speeds   []request.Speed   `json:"speeds,omitempty"`
 	// Consumers are the biggest memory users that are not model runners, biggest
 	// first, at most three. Absent unless somebody looks (an open menu or
 	// window) or a swap alert has just begun.
@@ -46,6 +52,8 @@ type Snapshot struct {
 	Held []Held `json:"held,omitempty"`
 	// Leaked is wired memory that no live process accounts for.
 	Leaked *Leaked `json:"leaked,omitempty"`
+	// Diagnosis says how fast models run now and why.
+	Diagnosis *Diagnosis `json:"diagnosis,omitempty"`
 	// Background are the system's own programs that work while models are slow,
 	// busiest first, at most three. Read only during such an episode.
 	Background []Background `json:"background,omitempty"`
@@ -65,6 +73,7 @@ const (
 	SectionThermal   Section = "thermal"
 	SectionPower     Section = "power"
 	SectionHeadroom  Section = "headroom"
+	SectionLimit     Section = "limit"
 	SectionConsumers Section = "consumers"
 )
 

@@ -132,6 +132,8 @@ type Command struct {
 	Keep *float64 `json:"keep_seconds,omitempty"`
 	// PID is for CommandEndRunner.
 	PID *int `json:"pid,omitempty"`
+	// Bytes is for CommandSetLimit: the limit in bytes, whole MiB.
+	Bytes *uint64 `json:"bytes,omitempty"`
 }
 
 // CommandKind names a command.
@@ -147,4 +149,12 @@ const (
 	// CommandEndRunner politely ends (SIGTERM) the process PID, which must be
 	// the runner of an EventUnloadHeld that still stands.
 	CommandEndRunner CommandKind = "end_runner"
+	// CommandSetLimit sets the GPU's wired limit to Bytes; raised, it is on trial
+	// until it is confirmed. CommandResetLimit goes back to the system's default.
+	CommandSetLimit     CommandKind = "set_limit"
+	CommandConfirmLimit CommandKind = "confirm_limit"
+	CommandResetLimit   CommandKind = "reset_limit"
+	// CommandRestartServer ends the model server of Backend and starts it again.
+	// It is refused while a request is in flight.
+	CommandRestartServer CommandKind = "restart_server"
 )

@@ -1,0 +1,77 @@
+// Package wired is the limit on memory that the GPU of a Mac may wire: what a
+// value means, which values are safe on a machine, what follows from one, and how
+// it is changed by a program that runs as root and can do nothing else.
+//
+// All that root does is Serve: the helper (metal/helper) brings a System that
+// touches the machine, the simulated Mac and the tests bring others, and the code
+// in between is the same. The package imports the standard library alone.
+package wired
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+)
+
+// MiB is an amount of memory as iogpu.wired_limit_mb counts it: 2^20 bytes. As a
+// limit, 0 is the system's default.
+type MiB uint64
+
+// Bytes is the amount in bytes.
+func (m MiB) Bytes() uint64 { return uint64(m) << 20 }
+
+// State is what stands in the helper's files and in the sysctl. Reading it needs
+// no helper and no rights (ReadState).
+type State struct {
+	// Key is the name that this system has for the limit; "" means that it has none.
+	Key string `json:"key,omitzero"`
+	// Set is the limit as it is set; 0 is the system's default.
+	Set MiB `json:"set_mib"`
+	// Remembered is the confirmed limit that is applied again after a restart.
+	Remembered *MiB `json:"remembered_mib,omitempty"`
+	// Lease is open while a raised limit waits to be confirmed.
+	Lease *Lease `json:"lease,omitempty"`
+	// Refused says why the remembered limit was not applied when the system
+	// started: one of the Refused constants.
+	Refused string `json:"refused,omitzero"`
+}
+
+// Lease is a raised limit on trial: unless it is confirmed in time, the limit
+// before it comes back.
+type Lease struct {
+	Value    MiB `json:"value_mib"`
+	Previous MiB `json:"previous_mib"`
+	// Left is the time that is left.
+	Left time.Duration `json:"left_ns"`
+}
+
+// Why a remembered limit was not applied at the start of the system.
+const (
+	RefusedPending = "pending" // the start before never came to 10 minutes
+	RefusedBounds  = "bounds"  // it no longer passes its bounds
+	RefusedRAM     = "ram"     // the machine has another amount of memory
+	RefusedFile    = "file"    // its file is not root's alone
+)
+
+// Leases: raising takes one, always.
+const (
+	LeaseDefault = 120 * time.Second
+	LeaseLeast   = 30 * time.Second
+	LeaseMost    = 600 * time.Second
+)
+
+// Client speaks to a helper. Each call is one connection.
+type Client struct {
+	// Dial opens a connection to the helper's socket.
+	Dial func(context.Context) (net.Conn, error)
+}
+
+// Helper is what the helper says of itself.
+type Helper struct {
+	Protocol int    `json:"protocol"`
+	Version  string `json:"version"`
+}
+
+// ErrNoKey says that this system has no adjustable limit.
+var ErrNoKey = errors.New("this system has no adjustable GPU limit")
