@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,8 @@ const (
 	backgroundAge = 10 * time.Second
 	// backgroundLeast is the work, in cores, from which it is worth a word.
 	backgroundLeast = 0.05
+	// gpuUserLeast is the same for the part of the GPU's time.
+	gpuUserLeast = 0.05
 	// backgroundShown is how many programs a snapshot names.
 	backgroundShown = 3
 )
@@ -40,11 +43,19 @@ var backgroundPrograms = []string{
 	"tracker-miner", "localsearch", "baloo_file", "updatedb", "plocate",
 }
 
+// GPUUser is a program that holds no model and works on the GPU while models are slow.
+type GPUUser struct {
+	Name string `json:"name"`
+	// Share is the part of the GPU's time that it took between the last two readings.
+	Share float64 `json:"share_ratio"`
+}
+
 // backgroundWork is the last reading of the processes.
 type backgroundWork struct {
-	at   time.Duration
-	seen map[int]metal.Process
-	list []Background
+	at    time.Duration
+	seen  map[int]metal.Process
+	list  []Background
+	users []GPUUser
 }
 
 // readBackground puts the system's working programs into the snapshot, while
@@ -64,43 +75,65 @@ func (m *Monitor) readBackground(s *Snapshot) {
 		}
 		b.read(processes, now)
 	}
-	s.Background = b.list
+	s.Background, s.GPUUsers = b.list, b.users
 }
 
 func (b *backgroundWork) read(processes []metal.Process, now time.Duration) {
-	seen, work := map[int]metal.Process{}, map[string]*Background{}
+	seen, work, users := map[int]metal.Process{}, map[string]*Background{}, map[string]*GPUUser{}
 	dt := (now - b.at).Seconds()
 	for _, p := range processes {
-		if p.CPU == nil || !isBackground(p.Name) {
-			continue
+		if isBackground(p.Name) || p.GPU != nil && !modelProgram(p) {
+			seen[p.PID] = p
 		}
-		seen[p.PID] = p
 		was, ok := b.seen[p.PID]
-		if !ok || was.Started != p.Started || *p.CPU <= *was.CPU || dt <= 0 || dt > longest.Seconds() {
+		if _, is := seen[p.PID]; !is || !ok || was.Started != p.Started || dt <= 0 || dt > longest.Seconds() {
 			continue
 		}
-		if work[p.Name] == nil {
-			work[p.Name] = &Background{Name: p.Name}
+		if spent := more(was.CPU, p.CPU); spent > 0 && isBackground(p.Name) {
+			w := entry(work, p.Name, Background{Name: p.Name})
+			w.Cores += spent / dt
+			w.Processes++
 		}
-		work[p.Name].Cores += (*p.CPU - *was.CPU) / dt
-		work[p.Name].Processes++
-	}
-	b.at, b.seen, b.list = now, seen, nil
-	for _, w := range work {
-		if w.Cores >= backgroundLeast {
-			b.list = append(b.list, *w)
+		if spent := more(was.GPU, p.GPU); spent > 0 && !modelProgram(p) {
+			name := cmp.Or(p.App, p.Name)
+			entry(users, name, GPUUser{Name: name}).Share += spent / dt
 		}
 	}
-	slices.SortFunc(b.list, func(x, y Background) int {
-		if x.Cores != y.Cores {
-			if x.Cores > y.Cores {
-				return -1
-			}
-			return 1
+	b.at, b.seen = now, seen
+	b.list = busiest(work, func(w Background) (float64, string) { return w.Cores, w.Name }, backgroundLeast)
+	b.users = busiest(users, func(u GPUUser) (float64, string) { return u.Share, u.Name }, gpuUserLeast)
+}
+
+// more is how much a counter grew, 0 when either reading is absent.
+func more(before, after *float64) float64 {
+	if before == nil || after == nil {
+		return 0
+	}
+	return *after - *before
+}
+
+// entry finds what is gathered under a name, begun with first.
+func entry[T any](by map[string]*T, name string, first T) *T {
+	if by[name] == nil {
+		by[name] = &first
+	}
+	return by[name]
+}
+
+// busiest lists those that work at least so much, busiest first, the first few.
+func busiest[T any](by map[string]*T, of func(T) (work float64, name string), least float64) []T {
+	var list []T
+	for _, one := range by {
+		if work, _ := of(*one); work >= least {
+			list = append(list, *one)
 		}
-		return strings.Compare(x.Name, y.Name)
+	}
+	slices.SortFunc(list, func(x, y T) int {
+		xWork, xName := of(x)
+		yWork, yName := of(y)
+		return cmp.Or(cmp.Compare(yWork, xWork), strings.Compare(xName, yName))
 	})
-	b.list = b.list[:min(len(b.list), backgroundShown)]
+	return list[:min(len(list), backgroundShown)]
 }
 
 func isBackground(name string) bool {
@@ -110,7 +143,7 @@ func isBackground(name string) bool {
 // slow reports an episode in which a person asks why answers are slow: at the
 // snapshot before, for the processes are read before the present one is judged.
 func (e *engine) slow() bool {
-	if s := e.history.back(0); s != nil && s.Throttle != nil && s.Throttle.Throttled {
+	if s := e.history.back(0); s != nil && (s.Throttle != nil && s.Throttle.Throttled || s.Diagnosis != nil && s.Diagnosis.Cause != SlowNot) {
 		return true
 	}
 	return e.latch.stands("swapping") || e.latch.stands("swap_full") || e.latch.stands("pressure") || e.latch.stands("overheat")

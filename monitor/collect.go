@@ -25,6 +25,7 @@ func (m *Monitor) collect() *Snapshot {
 	m.takeAnswers(s)
 	m.nameOwners(s)
 	m.measureRunners(s)
+	m.volumes.fill(s, local)
 	m.checkHeld(s)
 	if m.watched() {
 		m.readConsumers(s)

@@ -16,6 +16,7 @@ type engine struct {
 	latch     *latch
 	residents map[string]*residentState
 	throttle  throttling
+	diagnosis diagnosing
 	wear      wear
 	// claims tells what live programs have in memory; nil in a replay.
 	claims func(*Snapshot) (uint64, bool)
@@ -23,7 +24,9 @@ type engine struct {
 }
 
 func newEngine() *engine {
-	return &engine{latch: newLatch(rules), residents: map[string]*residentState{}}
+	e := &engine{latch: newLatch(rules), residents: map[string]*residentState{}}
+	e.diagnosis.loaded = func(r *Resident) uint64 { return e.state(residentKey(r)).footprints.loaded }
+	return e
 }
 
 // complete takes a new snapshot into the history and fills in what follows from
@@ -46,6 +49,9 @@ func (e *engine) complete(s *Snapshot) {
 	if s.Leaked == nil {
 		s.Leaked = leaked(&e.history, e.claims)
 	}
+	if s.Diagnosis == nil {
+		s.Diagnosis = e.diagnosis.step(&e.history)
+	}
 }
 
 // wantsConsumers reports whether an alert is about to begin whose text names
@@ -56,7 +62,7 @@ func (e *engine) wantsConsumers() bool { return e.latch.wants(&e.history) }
 // live monitor can know; the rest follows from the snapshots.
 func (e *engine) step(events []Event) Update {
 	s, previous := e.history.back(0), e.history.back(1)
-	all := slices.Concat(interruptions(previous, s), problems(previous, s), servers(previous, s), models(previous, s), events)
+	all := slices.Concat(interruptions(previous, s), problems(previous, s), servers(previous, s), models(previous, s), diagnoses(previous, s), events)
 	alerts, changes := e.latch.step(&e.history)
 	return Update{Snapshot: s, Alerts: alerts, Events: append(all, changes...)}
 }
@@ -162,6 +168,20 @@ func models(previous, s *Snapshot) []Event {
 	}
 	return append(appeared(EventModelLoaded, s.Residents, previous.Residents, s.Taken),
 		appeared(EventModelGone, previous.Residents, s.Residents, s.Taken)...)
+}
+
+// diagnoses tells of a cause that slows a model and did not before.
+func diagnoses(previous, s *Snapshot) []Event {
+	d := s.Diagnosis
+	if previous == nil || d == nil || d.Cause == SlowNot {
+		return nil
+	}
+	if was := previous.Diagnosis; was != nil && was.Cause == d.Cause && was.Backend == d.Backend && was.Model == d.Model {
+		return nil
+	}
+	e := d.Evidence
+	e.State, e.Backend, e.Model = string(d.Cause), d.Backend, d.Model
+	return []Event{{Time: s.Taken, Kind: EventDiagnosis, Evidence: e}}
 }
 
 // appeared makes an event of each model in one list that is not in the other.

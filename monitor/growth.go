@@ -34,8 +34,9 @@ const (
 
 // footprints is how a runner's footprint went.
 type footprints struct {
-	pid   int
-	trail []footprint
+	pid    int
+	trail  []footprint
+	loaded uint64 // what it took once it was loaded
 }
 
 type footprint struct {
@@ -51,9 +52,9 @@ func (f *footprints) note(pid int, bytes uint64, at time.Duration) *float64 {
 	}
 	switch n := len(f.trail); {
 	case n == 0:
-		f.trail = append(f.trail, footprint{at, bytes})
+		f.trail, f.loaded = append(f.trail, footprint{at, bytes}), bytes
 	case n == 1 && at-f.trail[0].at < settle && bytes > f.trail[0].bytes:
-		f.trail[0].bytes = bytes // it loads
+		f.trail[0].bytes, f.loaded = bytes, bytes // it loads
 	case at-f.trail[n-1].at >= trailStep:
 		f.trail = append(f.trail, footprint{at, bytes})
 	}

@@ -65,6 +65,7 @@ type Monitor struct {
 	consumers  consumerCache
 	claims     claims
 	background backgroundWork
+	volumes    volumes
 	owners     map[string]owner // by backend
 }
 

@@ -57,6 +57,8 @@ type Snapshot struct {
 	// Background are the system's own programs that work while models are slow,
 	// busiest first, at most three. Read only during such an episode.
 	Background []Background `json:"background,omitempty"`
+	// GPUUsers are other programs that work on the GPU, likewise.
+	GPUUsers []GPUUser `json:"gpu_users,omitempty"`
 
 	Problems map[Section]Problem `json:"problems,omitempty"`
 }
@@ -166,6 +168,13 @@ type Resident struct {
 	// Growth is how fast Footprint grows, in bytes per second. Absent as long as
 	// that is no trend: ten minutes of growth, in both halves of the time.
 	Growth *float64 `json:"footprint_growth_bytes_per_second,omitempty"`
+	// ReadPerToken is the weights that are read for every token, and CachePerToken
+	// what each token of context adds to that, in bytes: as planned. Absent where the
+	// model's shape is not known.
+	ReadPerToken  *float64 `json:"weights_read_bytes_per_token,omitempty"`
+	CachePerToken *float64 `json:"cache_read_bytes_per_token,omitempty"`
+	// Volume is where its file lies. Absent where that was not told.
+	Volume *metal.Volume `json:"volume,omitempty"`
 	// Answered is when its server last answered: older than one poll means the
 	// whole row is as of then.
 	Answered *time.Time `json:"answered,omitempty"`

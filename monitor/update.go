@@ -80,6 +80,17 @@ type Evidence struct {
 	GrowthRate *float64 `json:"growth_bytes_per_second,omitempty"`
 	// Since is from when on Bytes were counted.
 	Since *time.Time `json:"since,omitempty"`
+	// Slowness: the part of a model on the GPU or of the GPU's time that another
+	// takes, tokens of prompt or context, the share of a rate that is lost to them,
+	// how fast a model was loaded and from which volume, processor cores that
+	// others take, and what Bytes were before.
+	GPUShare *float64 `json:"gpu_share_ratio,omitempty"`
+	Tokens   *int     `json:"tokens,omitempty"`
+	Drop     *float64 `json:"expected_drop_ratio,omitempty"`
+	LoadRate *float64 `json:"load_bytes_per_second,omitempty"`
+	Volume   string   `json:"volume,omitzero"`
+	Cores    *float64 `json:"processor_cores,omitempty"`
+	Before   *uint64  `json:"before_bytes,omitempty"`
 }
 
 // Event is something that happened once.
@@ -118,6 +129,8 @@ const (
 	// EventGap: this subscriber was too slow and Count updates are missing.
 	EventGap EventKind = "gap"
 	// EventProblem and EventProblemGone: a section became absent, or is back.
+	// EventDiagnosis: another cause slows a model; Evidence.State is it.
+	EventDiagnosis   EventKind = "diagnosis"
 	EventProblem     EventKind = "problem"
 	EventProblemGone EventKind = "problem_gone"
 )
