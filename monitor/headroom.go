@@ -1,15 +1,14 @@
 package monitor
 
-import "plimsoll/metal"
+import (
+	"plimsoll/metal"
+	"plimsoll/metal/wired"
+)
 
 const gib = 1 << 30
 
-// Reserve is the memory kept for the system and other programs: an eighth of
-// RAM, at least 4 GiB and at most 16. People who run models leave 6 to 8 GB on
-// small Macs and 12 to 16 GB on large ones; no official figure exists.
-func Reserve(ram uint64) uint64 {
-	return min(max(ram/8, 4*gib), 16*gib)
-}
+// Reserve is the memory kept for the system and other programs, in bytes.
+func Reserve(ram uint64) uint64 { return wired.Reserve(ram) }
 
 // headroom is the one place that says what the next model may take. It returns
 // nil when no limit is known.

@@ -7,12 +7,7 @@
 // in between is the same. The package imports the standard library alone.
 package wired
 
-import (
-	"context"
-	"errors"
-	"net"
-	"time"
-)
+import "time"
 
 // MiB is an amount of memory as iogpu.wired_limit_mb counts it: 2^20 bytes. As a
 // limit, 0 is the system's default.
@@ -61,17 +56,8 @@ const (
 	LeaseMost    = 600 * time.Second
 )
 
-// Client speaks to a helper. Each call is one connection.
-type Client struct {
-	// Dial opens a connection to the helper's socket.
-	Dial func(context.Context) (net.Conn, error)
-}
-
 // Helper is what the helper says of itself.
 type Helper struct {
 	Protocol int    `json:"protocol"`
 	Version  string `json:"version"`
 }
-
-// ErrNoKey says that this system has no adjustable limit.
-var ErrNoKey = errors.New("this system has no adjustable GPU limit")
