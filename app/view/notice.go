@@ -90,6 +90,8 @@ func (r *Renderer) Event(e monitor.Event) string {
 			args["Section"] = r.Text(id)
 		}
 		args["Reason"] = r.problem(monitor.Problem{Reason: e.Evidence.Cause, Detail: e.Evidence.Detail})
+	case monitor.EventDiagnosis:
+		args["Sentence"], _ = r.slowness(monitor.DiagnosisCause(e.Evidence.State), e.Evidence)
 	case monitor.EventGap:
 		if e.Evidence.Count != nil {
 			args["Count"] = *e.Evidence.Count

@@ -51,6 +51,10 @@ type View struct {
 	Heat Row
 	// Throttle is shown while the GPU is slowed; its label says by what.
 	Throttle Row
+	// Diagnosis is one sentence on how fast a model runs and why; its detail ends
+	// with what to do. DiagnosisAction is the click that helps, nil for none.
+	Diagnosis       Row
+	DiagnosisAction *Action
 	GPU      Row
 	// Background are the system's own programs that work while models are slow.
 	Background Row
