@@ -3,10 +3,12 @@ package view
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"plimsoll/monitor"
+	"plimsoll/monitor/request"
 )
 
 // Field is one value of a Snapshot, for people and programs that read its JSON.
@@ -32,6 +34,13 @@ func (r *Renderer) Fields() []Field {
 // fieldID is the message on a field: its name without the marks of lists.
 func fieldID(name string) string {
 	return "field." + strings.NewReplacer("[]", "", ".*", "").Replace(name)
+}
+
+// wholes are the structs that count as one value: a number with its source and
+// age is explained once, and so are the numbers of an alert, which stand in a
+// diagnosis too.
+var wholes = []reflect.Type{
+	reflect.TypeFor[time.Time](), reflect.TypeFor[request.Number](), reflect.TypeFor[monitor.Evidence](), reflect.TypeFor[monitor.Command](),
 }
 
 // walk visits every leaf of a struct under its JSON name.
@@ -60,7 +69,7 @@ func walk(t reflect.Type, prefix string, visit func(name string, leaf reflect.St
 				break unwrap
 			}
 		}
-		if inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]() {
+		if inner.Kind() == reflect.Struct && !slices.Contains(wholes, inner) {
 			walk(inner, name+".", visit)
 			continue
 		}
@@ -94,6 +103,8 @@ func unit(name string, t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
 		return "time"
+	case t == reflect.TypeFor[monitor.Evidence](), t == reflect.TypeFor[monitor.Command]():
+		return "object"
 	case t.Kind() == reflect.Bool:
 		return "truth"
 	case t.Kind() == reflect.String:

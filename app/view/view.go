@@ -55,7 +55,7 @@ type View struct {
 	// with what to do. DiagnosisAction is the click that helps, nil for none.
 	Diagnosis       Row
 	DiagnosisAction *Action
-	GPU      Row
+	GPU             Row
 	// Background are the system's own programs that work while models are slow.
 	Background Row
 	// Consumers are the biggest other memory users, at most three.
