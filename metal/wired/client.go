@@ -23,11 +23,11 @@ type Client struct {
 const patience = 10 * time.Second
 
 // Set sets the limit. Raised, it is on trial for the time of the lease, whole
-// seconds from LeaseLeast to LeaseMost; lowered or 0, it needs none.
+// seconds (rounded up) from LeaseLeast to LeaseMost; lowered or 0, it needs none.
 func (c *Client) Set(ctx context.Context, limit MiB, lease time.Duration) error {
 	line := fmt.Sprintf("set %d", limit)
 	if lease > 0 {
-		line += fmt.Sprintf(" lease %d", lease/time.Second)
+		line += fmt.Sprintf(" lease %d", (lease+time.Second-1)/time.Second)
 	}
 	return c.change(ctx, line)
 }

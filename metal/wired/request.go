@@ -23,6 +23,7 @@ const (
 	requestMost = 64      // bytes, the end of the line included
 	answerMost  = 4 << 10 // bytes, likewise
 	limitDigits = 8       // of N: up to 95 TiB
+	leaseDigits = 6
 )
 
 // answer is the helper's answer. Code is "" when it did what was asked.
@@ -57,8 +58,8 @@ func parse(line string) (request, bool) {
 	}
 	r.limit = MiB(limit)
 	if len(words) == 4 {
-		seconds, ok := number(words[3], 3)
-		if !ok || seconds == 0 {
+		seconds, ok := number(words[3], leaseDigits)
+		if !ok {
 			return request{}, false
 		}
 		r.lease = time.Duration(seconds) * time.Second
