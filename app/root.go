@@ -54,7 +54,7 @@ func (p *program) rootCommand() *cobra.Command {
 		root.AddGroup(&cobra.Group{ID: group, Title: p.words.Text("cli.group." + group)})
 	}
 	root.AddCommand(
-		p.statusCommand(), p.modelsCommand(), p.doctorCommand(), p.windowCommand(),
+		p.statusCommand(), p.modelsCommand(), p.doctorCommand(), p.adviseCommand(), p.windowCommand(),
 		p.unloadCommand(), p.keepCommand(),
 		p.recordCommand(), p.replayCommand(),
 		p.serveCommand(), p.demoCommand(), p.completionCommand(), p.versionCommand(),

@@ -163,6 +163,23 @@ func Advise(t Task, s *Snapshot, swapping bool) Advice {
 	return a
 }
 
+// Advise says where a task belongs now. See the function of that name.
+func (m *Monitor) Advise(t Task) Advice {
+	m.mu.Lock()
+	u := m.latest
+	m.mu.Unlock()
+	return u.Advise(t)
+}
+
+// Advise says where a task belongs, by an update of this machine.
+func (u Update) Advise(t Task) Advice {
+	s := u.Snapshot
+	if s == nil {
+		s = &Snapshot{}
+	}
+	return Advise(t, s, find(u.Alerts, func(a *Alert) bool { return a.Rule == "swapping" || a.Rule == "swap_full" }) != nil)
+}
+
 // choose: what must not leave stays; else what speaks against this machine sends
 // it away; else it may go either way.
 func choose(t Task, vetoes []Veto) Choice {

@@ -234,7 +234,9 @@ func TestDiagnosisOfASpillIsNotHeat(t *testing.T) {
 
 // A machine whose GPU nobody uses has no spill.
 func TestModelOnTheProcessorAloneIsNoSpill(t *testing.T) {
-	d := diagnose(func(s *Snapshot) { s.GPU, s.Machine.OS, s.Residents[0].GPU = nil, "Debian GNU/Linux 12", new(uint64(0)) })
+	d := diagnose(func(s *Snapshot) {
+		s.GPU, s.Machine.OS, s.Residents[0].GPU = nil, "Debian GNU/Linux 12", new(uint64(0))
+	})
 	if d == nil || d.Cause != SlowNot {
 		t.Errorf("%+v", d)
 	}

@@ -8,6 +8,7 @@
 //	                    ?lossless=1 for every update, with a gap event where some are missing
 //	GET  /v1/models     []backend.Model, what is on disk
 //	POST /v1/command    monitor.Command
+//	POST /v1/advice     monitor.Task → monitor.Advice: here or in the cloud
 //	GET  /v1/settings   Settings
 //	PUT  /v1/settings   Settings
 //	POST /v1/window     opens the window, {"page": "settings"} or empty
@@ -30,6 +31,8 @@ type Agent interface {
 	Do(context.Context, monitor.Command) error
 	// Models lists what the backends have on disk.
 	Models() []backend.Model
+	// Advise says where a task belongs; see monitor.Advise.
+	Advise(monitor.Task) monitor.Advice
 	Settings() Settings
 	// SetSettings checks and stores settings, and puts them in force.
 	SetSettings(Settings) error

@@ -75,6 +75,13 @@ func (c *Client) Do(ctx context.Context, command monitor.Command) error {
 	return c.call(ctx, http.MethodPost, "/v1/command", command, nil)
 }
 
+// Advise asks where a task belongs.
+func (c *Client) Advise(ctx context.Context, task monitor.Task) (monitor.Advice, error) {
+	var advice monitor.Advice
+	err := c.call(ctx, http.MethodPost, "/v1/advice", task, &advice)
+	return advice, err
+}
+
 // Settings asks for the settings in force.
 func (c *Client) Settings(ctx context.Context) (Settings, error) {
 	var settings Settings

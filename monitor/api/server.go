@@ -76,6 +76,7 @@ func (s *server) handler() http.Handler {
 		"/v1/health":   {http.MethodGet: func(*http.Request) (any, error) { return s.health(), nil }},
 		"/v1/models":   {http.MethodGet: s.models},
 		"/v1/command":  {http.MethodPost: s.command},
+		"/v1/advice":   {http.MethodPost: s.advice},
 		"/v1/settings": {http.MethodGet: s.settings, http.MethodPut: s.setSettings},
 		"/v1/window":   {http.MethodPost: s.window},
 	} {
@@ -125,6 +126,14 @@ func (s *server) command(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return nil, s.agent.Do(r.Context(), c)
+}
+
+func (s *server) advice(r *http.Request) (any, error) {
+	var task monitor.Task
+	if err := read(r, &task); err != nil {
+		return nil, err
+	}
+	return s.agent.Advise(task), nil
 }
 
 func (s *server) settings(*http.Request) (any, error) { return s.agent.Settings(), nil }
