@@ -12,15 +12,18 @@ import (
 	"plimsoll/app/view"
 	"plimsoll/metal"
 	"plimsoll/monitor/backend"
+	"plimsoll/monitor/backend/serverlog"
 )
 
 // laterSources are recordings that have a name and no decoder yet.
-var laterSources = []string{"ollama_log", "llama_server", "lmstudio"}
+var laterSources = []string{"llama_server"}
 
 // recordingDecoders are those of every source that --decode takes.
 func recordingDecoders() map[string]metal.Decoder {
 	all := metal.Decoders()
 	all["ollama_api"] = backend.DecodeRecorded
+	all["ollama_log"] = serverlog.DecodeRecorded
+	all["lmstudio"] = backend.DecodeLMStudio
 	return all
 }
 

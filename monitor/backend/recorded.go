@@ -21,7 +21,7 @@ type RecordedError struct {
 }
 
 func (e *RecordedError) Error() string {
-	return "reading what Ollama said: " + strings.ReplaceAll(e.Kind, "_", " ") + ": " + e.cause.Error()
+	return "reading what a server said: " + strings.ReplaceAll(e.Kind, "_", " ") + ": " + e.cause.Error()
 }
 func (e *RecordedError) Unwrap() error { return e.cause }
 
@@ -96,11 +96,7 @@ func decodeRecordedJSON(data []byte) (any, error) {
 		}
 	}
 	if err != nil {
-		kind := "not_json"
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			kind = "truncated"
-		}
-		return struct{}{}, &RecordedError{kind, err}
+		return struct{}{}, &RecordedError{notJSON(err), err}
 	}
 	var fields map[string]json.RawMessage
 	value, err := any(nil), json.Unmarshal(record, &fields)
@@ -123,6 +119,14 @@ func decodeRecordedJSON(data []byte) (any, error) {
 		return struct{}{}, &RecordedError{"labels_not_recognised", err}
 	}
 	return value, nil
+}
+
+// notJSON tells what ends early from what is no JSON at all.
+func notJSON(err error) string {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "truncated"
+	}
+	return "not_json"
 }
 
 // lastRecord is the last of the JSON values in data: a stream has one a line, and

@@ -7,29 +7,36 @@ import (
 	"testing"
 )
 
-// TestRecordedFixtures reads every recording without being told which it is.
+// TestRecordedFixtures reads every recording of a source without being told which
+// of its replies it is.
 func TestRecordedFixtures(t *testing.T) {
 	var all map[string]struct{ Expect map[string]any }
 	if err := json.Unmarshal(shared(t, "fixtures", "expected.json"), &all); err != nil {
 		t.Fatal(err)
 	}
-	checked := 0
-	for name, want := range all {
-		file, ours := strings.CutPrefix(name, "ollama_api/")
-		if !ours {
-			continue
-		}
-		checked++
-		t.Run(file, func(t *testing.T) {
-			got, err := DecodeRecorded(shared(t, "fixtures", "ollama_api", file))
-			if err != nil {
-				t.Fatal(err)
+	for _, source := range []struct {
+		name   string
+		decode func([]byte) (any, error)
+		least  int
+	}{{"ollama_api", DecodeRecorded, 17}, {"lmstudio", DecodeLMStudio, 7}} {
+		checked := 0
+		for name, want := range all {
+			file, ours := strings.CutPrefix(name, source.name+"/")
+			if !ours {
+				continue
 			}
-			compare(t, "", jsonValue(t, got), want.Expect)
-		})
-	}
-	if checked < 17 {
-		t.Errorf("only %d recordings were checked", checked)
+			checked++
+			t.Run(name, func(t *testing.T) {
+				got, err := source.decode(shared(t, "fixtures", source.name, file))
+				if err != nil {
+					t.Fatal(err)
+				}
+				compare(t, "", jsonValue(t, got), want.Expect)
+			})
+		}
+		if checked < source.least {
+			t.Errorf("only %d recordings of %s were checked", checked, source.name)
+		}
 	}
 }
 
@@ -69,20 +76,53 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
+func TestLMStudioRecorded(t *testing.T) {
+	for _, c := range []struct{ text, has, kind string }{
+		{`{"data":[]}`, `{"loaded_count":0,"models":[]}`, ""},
+		{`{"id":"a","state":"loaded","compatibility_type":"mlx"}`, `"loaded":true`, ""},
+		{`{"models":[{"key":"a","quantization":null,"loaded_instances":[{"id":"a:2","config":{}}]}]}`, `"loaded_instances":[{"id":"a:2","context_length":null`, ""},
+		{`{"models":[{"key":"a","quantization":{"name":"Q8_0"}}]}`, `"quantization":"Q8_0"`, ""},
+		{`{"model_instance_id":"a","stats":{"tokens_per_second":1}}`, `"decode_tokens_per_second":null`, ""},
+		{`{"model":"a","usage":{"completion_tokens":5},"stats":{"generation_time":0}}`, `"decode_tokens_per_second":null`, ""},
+		{`{"model":"a","stats":{},"choices":[{"message":{"content":"secret words"}}]}`, `"model":"a"`, ""},
+		{`{"models":[{"key":7}]}`, `{}`, "labels_not_recognised"},
+		{`{"error":"x"}`, `{}`, "labels_not_recognised"},
+		{`{"models":[{"key":"a`, `{}`, "truncated"},
+		{``, `{}`, "truncated"},
+		{`hello`, `{}`, "not_json"},
+		{`[]`, `{}`, "not_json"},
+	} {
+		value, err := DecodeLMStudio([]byte(c.text))
+		text, failed := json.Marshal(value)
+		if failed != nil || !strings.Contains(string(text), c.has) || strings.Contains(string(text), "secret") {
+			t.Errorf("%q is %s (%v), want %s", c.text, text, failed, c.has)
+		}
+		kind := ""
+		if recorded, ok := errors.AsType[*RecordedError](err); ok {
+			kind = recorded.ErrorKind()
+		}
+		if kind != c.kind || (err == nil) != (kind == "") {
+			t.Errorf("%q fails with %q (%v), want %q", c.text, kind, err, c.kind)
+		}
+	}
+}
+
 func FuzzRecorded(f *testing.F) {
 	for _, s := range []string{`{"models":[{"name":"a","size_vram":3}]}`, "{a: 'b', // c\n}", "NAME ID\na  b  1 GB  100% GPU  Forever", `{"done":true}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		value, err := DecodeRecorded(data)
-		if value == nil {
-			t.Error("no value")
-		}
-		if _, failed := json.Marshal(value); failed != nil {
-			t.Error(failed)
-		}
-		if _, ok := errors.AsType[*RecordedError](err); err != nil && !ok {
-			t.Errorf("an error without a kind: %v", err)
+		for _, decode := range []func([]byte) (any, error){DecodeRecorded, DecodeLMStudio} {
+			value, err := decode(data)
+			if value == nil {
+				t.Error("no value")
+			}
+			if _, failed := json.Marshal(value); failed != nil {
+				t.Error(failed)
+			}
+			if _, ok := errors.AsType[*RecordedError](err); err != nil && !ok {
+				t.Errorf("an error without a kind: %v", err)
+			}
 		}
 	})
 }
