@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/metal"
+	"plimsoll/metal/wired"
 )
 
 // collect reads the machine and takes what the pollers left.
@@ -24,6 +25,7 @@ func (m *Monitor) collect() *Snapshot {
 	s.Power = read(s, SectionPower, local.Power)
 	m.takeAnswers(s)
 	m.nameOwners(s)
+	m.readLimit(s)
 	m.measureRunners(s)
 	m.volumes.fill(s, local)
 	m.checkHeld(s)
@@ -48,7 +50,7 @@ func read[T any](s *Snapshot, section Section, from func() (*T, error)) *T {
 func problemOf(err error) Problem {
 	p := Problem{Reason: ReasonFailed, Detail: err.Error()}
 	switch {
-	case errors.Is(err, metal.ErrUnsupported):
+	case errors.Is(err, metal.ErrUnsupported), errors.Is(err, wired.ErrNoKey):
 		p.Reason = ReasonUnsupported
 	case errors.Is(err, metal.ErrNotPermitted):
 		p.Reason = ReasonNotPermitted

@@ -36,7 +36,7 @@ const commandTimeout = 10 * time.Second
 // Do carries out a command and returns when the server accepted or refused it.
 // Its effect is seen in later snapshots and events.
 func (m *Monitor) Do(ctx context.Context, c Command) error {
-	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	ctx, cancel := context.WithTimeout(ctx, patienceWith(c.Kind))
 	defer cancel()
 	switch c.Kind {
 	case CommandUnload:
@@ -47,6 +47,10 @@ func (m *Monitor) Do(ctx context.Context, c Command) error {
 		return m.keepModel(ctx, c)
 	case CommandEndRunner:
 		return m.endRunner(c)
+	case CommandSetLimit, CommandConfirmLimit, CommandResetLimit:
+		return m.changeLimit(ctx, c)
+	case CommandRestartServer:
+		return m.restartServer(ctx, c)
 	}
 	return fmt.Errorf("%w: unknown kind %q", ErrBadCommand, c.Kind)
 }

@@ -62,7 +62,7 @@ func (e *engine) wantsConsumers() bool { return e.latch.wants(&e.history) }
 // live monitor can know; the rest follows from the snapshots.
 func (e *engine) step(events []Event) Update {
 	s, previous := e.history.back(0), e.history.back(1)
-	all := slices.Concat(interruptions(previous, s), problems(previous, s), servers(previous, s), models(previous, s), diagnoses(previous, s), events)
+	all := slices.Concat(interruptions(previous, s), problems(previous, s), servers(previous, s), models(previous, s), limits(previous, s), diagnoses(previous, s), events)
 	alerts, changes := e.latch.step(&e.history)
 	return Update{Snapshot: s, Alerts: alerts, Events: append(all, changes...)}
 }

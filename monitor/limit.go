@@ -21,12 +21,17 @@ type Limiter interface {
 	Reset(context.Context) error
 	// Restart ends the model server of a backend and starts it again.
 	Restart(ctx context.Context, backend string) error
+	// RestartCommand is what a person types to do the same. It may start processes.
+	RestartCommand(ctx context.Context, backend string) (string, error)
 }
 
 // Limit is the GPU's wired limit: what is set, what is in force, and what is
 // being done about it. Absent, with a reason under SectionLimit, where the system
 // has no adjustable limit.
 type Limit struct {
+	// Key is the name that this system has for the limit. Absent in lines written
+	// by hand.
+	Key string `json:"key,omitzero"`
 	// Set is the limit as it is set, in bytes; 0 is the system's default.
 	Set uint64 `json:"set_bytes"`
 	// Effective is what Metal says is in force, in bytes. Absent when nobody told.
@@ -47,6 +52,8 @@ type Limit struct {
 	// Stale are servers that started before the limit in force was: they keep the
 	// old figure until they are restarted.
 	Stale []string `json:"servers_to_restart,omitempty"`
+	// Commands are what a person types to restart each of them, where that is known.
+	Commands map[string]string `json:"restart_commands,omitempty"`
 }
 
 // LimitLease is a raised limit on trial.

@@ -38,7 +38,10 @@ type Config struct {
 	EndProcess func(pid int, started uint64) error
 	// Limiter changes the GPU's wired limit; without it there is no Limit section.
 	Limiter Limiter
-	Log     *slog.Logger
+	// ConfirmLimit lets this monitor confirm a raised limit by itself, after a
+	// minute of normal pressure. It is for an agent, which stays.
+	ConfirmLimit bool
+	Log          *slog.Logger
 }
 
 // Monitor watches one machine and its model servers. Make one with New, start
@@ -67,6 +70,7 @@ type Monitor struct {
 	background backgroundWork
 	volumes    volumes
 	owners     map[string]owner // by backend
+	limit      limitWatch
 }
 
 // New makes a Monitor. It does nothing before Run.

@@ -58,7 +58,8 @@ const (
 
 // rules is the table of all alerts. Checks about heat stand in throttle.go,
 // overheat.go and toohot.go, those about memory that is lost or grows in leak.go,
-// growth.go and wear.go, each with its numbers; the others below.
+// growth.go and wear.go, those about the GPU's limit in limit_rules.go, each with
+// its numbers; the others below.
 var rules = []rule{
 	{id: "swapping", clear: 20 * time.Second, memory: true, check: swapping},
 	{id: "swap_full", clear: 20 * time.Second, memory: true, check: swapNearlyFull},
@@ -70,6 +71,8 @@ var rules = []rule{
 	{id: "memory_leaked", clear: 10 * time.Second, again: 30 * time.Second, check: memoryLeaked},
 	{id: "runner_grows", clear: 20 * time.Second, check: runnerGrows},
 	{id: "swap_wear", check: swapWear},
+	{id: "limit_lost", hold: 5 * time.Second, check: limitLost},
+	{id: "limit_pressure", clear: 15 * time.Second, check: limitPressure},
 }
 
 // swapping finds memory moving to or from disk now: traffic over two ticks, or

@@ -126,6 +126,9 @@ const (
 	EventSlept EventKind = "slept"
 	// EventClock: the wall clock jumped by Seconds.
 	EventClock EventKind = "clock_changed"
+	// EventLimit: the GPU's limit changed; Evidence.State is one of the Limit
+	// constants, Bytes what is in force, Seconds how long a trial lasts.
+	EventLimit EventKind = "limit_changed"
 	// EventGap: this subscriber was too slow and Count updates are missing.
 	EventGap EventKind = "gap"
 	// EventProblem and EventProblemGone: a section became absent, or is back.

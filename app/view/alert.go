@@ -98,5 +98,6 @@ func (r *Renderer) action(c *monitor.Command) *Action {
 	if !r.has(id) {
 		return nil
 	}
-	return &Action{Label: r.Text(id, Args{"Model": clean(c.Model), "PID": positive(c.PID)}), Command: *c, Enabled: true}
+	return &Action{Label: r.Text(id, Args{
+		"Model": clean(c.Model), "PID": positive(c.PID), "Size": optional(c.Bytes), "Server": serverName(c.Backend)}), Command: *c, Enabled: true}
 }

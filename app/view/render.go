@@ -40,6 +40,7 @@ func (r *Renderer) Render(u monitor.Update, now time.Time) View {
 		GPU:             sc.gpu(),
 		Background:      sc.background(),
 		Consumers:       sc.consumers(),
+		Limit:           sc.gpuLimit(),
 		Bar:             sc.bar(),
 		Servers:         sc.servers(),
 		Models:          sc.models(),

@@ -61,6 +61,9 @@ type View struct {
 	// Consumers are the biggest other memory users, at most three.
 	Consumers []Row
 
+	// Limit is the GPU's wired limit. nil where the system has none to adjust.
+	Limit *Limit
+
 	Bar     Bar
 	Servers []Server
 	Models  []Model

@@ -75,6 +75,7 @@ var wireErrors = []struct {
 	{backend.ErrCloud, "cloud", http.StatusConflict},
 	{monitor.ErrNoBackend, "no_backend", http.StatusBadGateway},
 	{monitor.ErrBadCommand, "bad_command", http.StatusBadRequest},
+	{monitor.ErrInFlight, "in_flight", http.StatusConflict},
 }
 
 // classify finds the code and HTTP status of any error.
