@@ -7,7 +7,10 @@
 // argument. Absent is never zero: a number that nobody told is nil.
 package request
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Phase is what a request is doing.
 type Phase string
@@ -163,7 +166,22 @@ const (
 	NoteOrphan Note = "orphan"
 	// NoteOrigin: the server refused it with 403 for its Origin or Host.
 	NoteOrigin Note = "origin"
+	// NoteOtherPrompt: its answer stood still while another request's prompt was read.
+	NoteOtherPrompt Note = "other_prompt"
 )
+
+// note adds a note once, in order.
+func (r *Request) note(n Note) {
+	if i, there := slices.BinarySearch(r.Notes, n); !there {
+		r.Notes = slices.Insert(slices.Clone(r.Notes), i, n)
+	}
+}
+
+// noted reports a note.
+func (r *Request) noted(n Note) bool { return slices.Contains(r.Notes, n) }
+
+// has reports that a source told of the request.
+func (r *Request) has(s Source) bool { return slices.Contains(r.Sources, s) }
 
 // Speed is what is usual for one model here: medians of finished requests.
 // Cancelled, failed, tiny and implausible ones are not in them.
