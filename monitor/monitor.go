@@ -36,12 +36,11 @@ type Config struct {
 	// EndProcess politely ends the process with that pid and start time; without
 	// it CommandEndRunner is refused.
 	EndProcess func(pid int, started uint64) error
+	// History is what an earlier agent left, and keeps what this one learns. May be nil.
+	History Archive
 	// Limiter changes the GPU's wired limit; without it there is no Limit section.
 	Limiter Limiter
-	// ConfirmLimit lets this monitor confirm a raised limit by itself, after a
-	// minute of normal pressure. It is for an agent, which stays.
-	ConfirmLimit bool
-	Log          *slog.Logger
+	Log     *slog.Logger
 }
 
 // Monitor watches one machine and its model servers. Make one with New, start
@@ -70,7 +69,6 @@ type Monitor struct {
 	background backgroundWork
 	volumes    volumes
 	owners     map[string]owner // by backend
-	limit      limitWatch
 }
 
 // New makes a Monitor. It does nothing before Run.
@@ -83,6 +81,9 @@ func New(config Config) *Monitor {
 		m.log = slog.New(slog.DiscardHandler)
 	}
 	m.SetHot(config.Hot)
+	if config.History != nil {
+		m.engine.wear.before = config.History.SwapDay()
+	}
 	m.pollers = m.makePollers(config.Backends)
 	m.engine.claims = m.claim
 	return m

@@ -15,12 +15,14 @@ type wear struct {
 	last  *uint64
 	told  *uint64
 	from  *time.Time
+	// before is what an earlier agent counted, for the first reading. May be nil.
+	before *SwapDay
 }
 
 // note fills in today's swap-out of a snapshot, and from when on it is counted:
 // midnight, the start of the system where that was later, else the first
-// reading today, for what went before it is not told. The system's own counter
-// tells also what was written while it was not read.
+// reading today, by this agent or the one before it: what went before that is not
+// told. The system's own counter tells also what was written while it was not read.
 func (w *wear) note(s *Snapshot) {
 	if s.Swap == nil || s.Swap.Out == nil {
 		return
@@ -37,6 +39,7 @@ func (w *wear) note(s *Snapshot) {
 				w.since, w.sum = start, out
 			}
 		}
+		w.resume(s, midnight, out)
 	case out >= *w.last:
 		w.sum += out - *w.last
 	default:
@@ -49,6 +52,24 @@ func (w *wear) note(s *Snapshot) {
 	if s.Swap.OutToday == nil {
 		s.Swap.OutToday, s.Swap.OutSince = w.told, w.from
 	}
+}
+
+// resume goes on where an earlier agent stopped today. Since then the counter grew,
+// or began again with the system.
+func (w *wear) resume(s *Snapshot, midnight time.Time, out uint64) {
+	b := w.before
+	w.before = nil
+	if b == nil || !b.Day.Equal(midnight) || b.At.After(s.Taken) || !b.Since.Before(w.since) {
+		return
+	}
+	grown := out
+	if s.Machine == nil || s.Machine.BootID == b.Boot {
+		grown = less(out, b.Counter)
+		if out < b.Counter {
+			grown = out
+		}
+	}
+	w.since, w.sum = b.Since, b.Bytes+grown
 }
 
 // swapWear finds a day with more swap-out than is good for an SSD.
