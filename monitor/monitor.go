@@ -40,7 +40,10 @@ type Config struct {
 	History Archive
 	// Limiter changes the GPU's wired limit; without it there is no Limit section.
 	Limiter Limiter
-	Log     *slog.Logger
+	// ConfirmLimit lets this monitor confirm a raised limit by itself, after a
+	// minute of normal pressure. It is for an agent, which stays.
+	ConfirmLimit bool
+	Log          *slog.Logger
 }
 
 // Monitor watches one machine and its model servers. Make one with New, start
@@ -69,6 +72,7 @@ type Monitor struct {
 	background backgroundWork
 	volumes    volumes
 	owners     map[string]owner // by backend
+	limit      limitWatch
 }
 
 // New makes a Monitor. It does nothing before Run.
