@@ -67,7 +67,7 @@ var slidings = map[string]sliding{
 	// These have a window in their file that the engines do not use.
 	"llama": {}, "mistral3": {}, "phi3": {}, "phimoe": {}, "qwen2": {}, "qwen2moe": {}, "qwen2vl": {}, "qwen25vl": {},
 	"qwen3": {}, "qwen3moe": {}, "qwen3vl": {}, "qwen3vlmoe": {}, "starcoder2": {}, "minimaxm2": {}, "commandr": {},
-	"granite": {}, "granitemoe": {}, "deepseek2": {}, "glm4": {}, "glm4moe": {}, "internlm2": {}, "gemma": {},
+	"qwen3next": {}, "qwen35": {}, "qwen35moe": {}, "granite": {}, "granitemoe": {}, "deepseek2": {}, "glm4": {}, "glm4moe": {}, "internlm2": {}, "gemma": {},
 }
 
 // sharedFrom is the number of layers with a cache of their own where the file does

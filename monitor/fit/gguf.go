@@ -12,7 +12,7 @@ import (
 // Bounds of a GGUF header: beyond every model's, and small enough that a made-up
 // file costs neither memory nor time.
 const (
-	mostHeader = 256 << 20 // bytes of header that are read
+	mostHeader = 128 << 20 // bytes of header that are read
 	mostPairs  = 1 << 16   // keys
 	mostText   = 1 << 20   // bytes of a text that is kept
 	mostKept   = 1 << 14   // values of a list that is kept; a token list is not

@@ -146,7 +146,7 @@ const mostTokens = 1 << 30
 func (m Model) Largest(o Options, l Limits) (tokens int, bounded, ok bool) {
 	limit, binding := l.Smallest()
 	most := first(m.Trained, mostTokens)
-	if binding == "" {
+	if binding == "" || m.Unknown != "" || m.Cloud {
 		return 0, false, false
 	}
 	o.Reported = 0
