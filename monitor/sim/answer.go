@@ -95,7 +95,7 @@ func (m *Mac) prepare(q *query, model *model, d dialect) (*request, *fault) {
 	r := &request{model: model, text: text, prompt: countTokens(text), want: naturalLength(text), natural: true}
 	r.loadOnly = q.Prompt == "" && len(q.Messages) == 0
 	var f *fault
-	if r.context, f = q.count("num_ctx", defaultContext); f != nil {
+	if r.context, f = q.count("num_ctx", m.openContext()); f != nil {
 		return nil, f
 	}
 	limit, f := q.count("num_predict", -1)

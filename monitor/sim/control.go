@@ -48,7 +48,7 @@ func (m *Mac) ask(r *request, name string) (*Job, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.advance()
-	r.model, r.context, r.internal = model, defaultContext, true
+	r.model, r.context, r.internal = model, m.defaultContext(), true
 	if err := m.submit(r); err != nil {
 		return nil, fmt.Errorf("asking %s: %w", name, err)
 	}
@@ -141,8 +141,9 @@ func (m *Mac) QuitApp(name string) {
 	m.closeApp(name)
 }
 
-// SetWiredLimit sets iogpu.wired_limit_mb, in bytes; 0 is the default. It takes
-// effect at once, as on a Mac.
+// SetWiredLimit sets iogpu.wired_limit_mb, in bytes, past the helper, as somebody
+// with sysctl does; 0 is the default. Metal shows it at once, as on a Mac, and the
+// server when it is started again.
 func (m *Mac) SetWiredLimit(bytes uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -52,7 +52,7 @@ func (m *Mac) embedding(w http.ResponseWriter, hq *http.Request, kind string, in
 		return q, nil, nil, false
 	}
 	if f == nil {
-		r = &request{model: model, context: defaultContext}
+		r = &request{model: model, context: m.openContext()}
 		for _, text := range texts {
 			r.prompt += countTokens(text)
 		}

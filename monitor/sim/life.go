@@ -68,7 +68,7 @@ func (m *Mac) user(name string, keep time.Duration, prompt, tokens int) {
 	if m.now < m.quiet[model] {
 		return
 	}
-	r := &request{model: model, context: defaultContext, keep: &keep, prompt: prompt, want: tokens, natural: true,
+	r := &request{model: model, context: m.defaultContext(), keep: &keep, prompt: prompt, want: tokens, natural: true,
 		loadOnly: tokens == 0, internal: true, person: true}
 	_ = m.submit(r)
 }

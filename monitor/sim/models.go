@@ -67,9 +67,6 @@ var store = []*model{
 // remoteHost is where Ollama sends requests for models of its cloud.
 const remoteHost = "https://ollama.com:443"
 
-// defaultContext is Ollama's default below 23 GiB of GPU memory (server/routes.go).
-const defaultContext = 4096
-
 // find returns the model that a client means by name, nil when there is none.
 func find(name string) *model {
 	if !strings.Contains(name, ":") {

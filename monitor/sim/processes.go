@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	serverPID  = 812
-	ollamaPath = "/Applications/Ollama.app/Contents/Resources/ollama"
+	firstServer = 812 // the pid of the server that starts with the machine
+	ollamaPath  = "/Applications/Ollama.app/Contents/Resources/ollama"
 )
 
 // systemProcesses belong to other users: an ordinary one sees that they are there
@@ -32,13 +32,13 @@ func (m *Mac) processes() []metal.Process {
 	for _, a := range m.apps {
 		list = append(list, a.processes()...)
 	}
-	list = append(list, metal.Process{PID: serverPID, Parent: 1, Name: "ollama", App: "Ollama", Started: micros(m.booted.Add(time.Minute)),
+	list = append(list, metal.Process{PID: m.ollama.pid, Parent: 1, Name: "ollama", App: "Ollama", Started: micros(m.ollama.started),
 		Args: []string{ollamaPath, "serve"}, Footprint: new(uint64(86 << 20)), CPU: new(12 + 0.002*m.now.Seconds())})
 	for _, r := range m.runners {
 		if r.dead {
 			continue
 		}
-		list = append(list, metal.Process{PID: r.pid, Parent: serverPID, Name: "ollama", App: "Ollama", Started: micros(r.started),
+		list = append(list, metal.Process{PID: r.pid, Parent: m.ollama.pid, Name: "ollama", App: "Ollama", Started: micros(r.started),
 			Args:      []string{ollamaPath, "runner", "--ollama-engine", "--model", r.model.blob(), "--port", strconv.Itoa(r.port)},
 			Footprint: new(uint64(r.loaded) + 42<<20), CPU: new(r.cpu)})
 	}

@@ -160,7 +160,7 @@ func (m *Mac) crowded(need float64) bool {
 			bytes += r.bytes
 		}
 	}
-	return listed >= maxLoaded || listed > 0 && bytes > overcommit*m.memory.gpuLimit()
+	return listed >= maxLoaded || listed > 0 && bytes > overcommit*m.ollama.limit
 }
 
 // victim is an idle runner, else any; of several the one with the shortest

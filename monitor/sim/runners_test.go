@@ -144,7 +144,7 @@ func TestRunnerEndedInAStream(t *testing.T) {
 	if err := m.EndProcess(pid, started+1); !errors.Is(err, metal.ErrNoProcess) {
 		t.Error(err)
 	}
-	if err := m.EndProcess(serverPID, micros(m.booted.Add(time.Minute))); !errors.Is(err, metal.ErrNotPermitted) {
+	if err := m.EndProcess(firstServer, micros(m.booted.Add(time.Minute))); !errors.Is(err, metal.ErrNotPermitted) {
 		t.Error(err)
 	}
 	if err := m.EndProcess(pid, started); err != nil {

@@ -76,6 +76,8 @@ type Mac struct {
 	cloudCalls int
 
 	serving serving
+	ollama  daemon
+	helper  *helper
 }
 
 // New starts a simulated Mac at the present moment of its clock.
@@ -90,6 +92,8 @@ func New(c Config) *Mac {
 	m.serving.init()
 	m.origin, m.base, m.slept = c.Clock.moment()
 	m.booted = m.wall().Add(-3*24*time.Hour - 5*time.Hour)
+	m.ollama = daemon{pid: firstServer, started: m.booted.Add(time.Minute), limit: m.memory.gpuLimit()}
+	m.helper = newHelper(m)
 	m.phase = [2]float64{m.random.Float64() * 6.28, m.random.Float64() * 6.28}
 	for _, a := range usualApps {
 		m.openApp(a, a.bytes)
