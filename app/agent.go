@@ -31,7 +31,9 @@ type agentConfig struct {
 	// server makes the backend for the settings in force.
 	server     func(api.Settings) (backend.Backend, error)
 	endProcess func(pid int, started uint64) error
-	tray       bool
+	// limiter changes the GPU's limit; nil where nothing can.
+	limiter monitor.Limiter
+	tray    bool
 	// silent keeps the log off standard error, unless --verbose asks for it.
 	silent bool
 	// listening is told once clients can connect; nil tells nobody.
@@ -140,7 +142,8 @@ func (p *program) newAgent(c agentConfig) (*agent, error) {
 		windows: newWindows(p.getenv, c.socket, log),
 		monitor: monitor.New(monitor.Config{
 			Local: c.local, Backends: []backend.Backend{server}, Clock: c.clock,
-			Simulated: c.simulated, Hot: settings.HotCelsius, EndProcess: c.endProcess, Log: log,
+			Simulated: c.simulated, Hot: settings.HotCelsius, EndProcess: c.endProcess,
+			Limiter: c.limiter, ConfirmLimit: true, Log: log,
 		}),
 	}
 	a.words.Store(p.words)
@@ -228,7 +231,7 @@ func (a *agent) SetSettings(s api.Settings) error {
 
 // OpenWindow starts the window program, or sends a running window to a page.
 func (a *agent) OpenWindow(page string) error {
-	if page != "" && page != "settings" {
+	if page != "" && page != "limit" && page != "settings" {
 		return api.Failure("bad_request", fmt.Sprintf("the window has no page %q", page), nil)
 	}
 	return a.windows.open(page)

@@ -113,7 +113,7 @@ func (d *demo) simulate(ctx context.Context, stop func(), socket, settings strin
 			}
 			return backend.NewOllama("http://" + l.Addr().String())
 		},
-		endProcess: mac.EndProcess,
+		endProcess: mac.EndProcess, limiter: newDemoLimit(mac),
 		listening: func(a *agent) {
 			p.say(p.errs, "cli.demo.started", view.Args{"Socket": socket, "Server": l.Addr().String()})
 			go func() {

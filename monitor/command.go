@@ -36,7 +36,7 @@ const commandTimeout = 10 * time.Second
 // Do carries out a command and returns when the server accepted or refused it.
 // Its effect is seen in later snapshots and events.
 func (m *Monitor) Do(ctx context.Context, c Command) error {
-	ctx, cancel := context.WithTimeout(ctx, patienceWith(c.Kind))
+	ctx, cancel := context.WithTimeout(ctx, c.Kind.Patience())
 	defer cancel()
 	switch c.Kind {
 	case CommandUnload:

@@ -30,8 +30,8 @@ const (
 	freshSnapshot = 3 * time.Second
 )
 
-// patienceWith is how long a command may take.
-func patienceWith(kind CommandKind) time.Duration {
+// Patience is how long Do may take for a command.
+func (kind CommandKind) Patience() time.Duration {
 	switch kind {
 	case CommandSetLimit, CommandConfirmLimit, CommandResetLimit:
 		return limitTimeout

@@ -43,9 +43,7 @@ type Config struct {
 	// ConfirmLimit lets this monitor confirm a raised limit by itself, after a
 	// minute of normal pressure. It is for an agent, which stays.
 	ConfirmLimit bool
-	// PostMortem is told with the first tick. Nil: there is nothing to tell.
-	PostMortem *PostMortem
-	Log        *slog.Logger
+	Log          *slog.Logger
 }
 
 // Monitor watches one machine and its model servers. Make one with New, start
@@ -161,9 +159,6 @@ func (m *Monitor) tick() time.Duration {
 	interval := m.pace(s)
 	s.Interval = new(interval.Seconds())
 	events := m.followUnloads(s)
-	if p := m.config.PostMortem; p != nil {
-		events, m.config.PostMortem = append(events, p.event(s)), nil
-	}
 	if s.Consumers == nil && m.engine.wantsConsumers() {
 		m.readConsumers(s)
 	}

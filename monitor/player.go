@@ -55,7 +55,7 @@ func recordedOnly(events []Event) []Event {
 	var kept []Event
 	for _, e := range events {
 		switch e.Kind {
-		case EventUnloadAsked, EventUnloaded, EventUnloadHeld, EventUnloadFailed, EventGap, EventPostMortem:
+		case EventUnloadAsked, EventUnloaded, EventUnloadHeld, EventUnloadFailed, EventGap:
 			kept = append(kept, e)
 		}
 	}

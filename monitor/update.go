@@ -131,11 +131,9 @@ const (
 	EventLimit EventKind = "limit_changed"
 	// EventGap: this subscriber was too slow and Count updates are missing.
 	EventGap EventKind = "gap"
-	// EventDiagnosis: another cause slows a model; Evidence.State is it.
-	EventDiagnosis EventKind = "diagnosis"
-	// EventPostMortem: the system had to restart by itself before; told once.
-	EventPostMortem EventKind = "post_mortem"
 	// EventProblem and EventProblemGone: a section became absent, or is back.
+	// EventDiagnosis: another cause slows a model; Evidence.State is it.
+	EventDiagnosis   EventKind = "diagnosis"
 	EventProblem     EventKind = "problem"
 	EventProblemGone EventKind = "problem_gone"
 )

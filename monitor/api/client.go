@@ -22,6 +22,8 @@ const (
 	// patience is how long the agent may take to answer; a command waits for
 	// the model server's own time-out of a few seconds.
 	patience = 15 * time.Second
+	// margin is what a command may take beyond the time that the agent gives it.
+	margin = 5 * time.Second
 	// dialPatience is for the connection alone, which is local.
 	dialPatience = 2 * time.Second
 	// answerLimit bounds what is not a stream. A list of a thousand models is
@@ -34,6 +36,7 @@ const (
 type Client struct {
 	path string
 	http *http.Client
+	slow *http.Client // for commands, of which each has its own time
 }
 
 // Dial makes a client. It does not connect yet.
@@ -44,11 +47,12 @@ func Dial(path string) *Client {
 		}
 		return (&net.Dialer{Timeout: dialPatience}).DialContext(ctx, "unix", path)
 	}
-	return &Client{path: path, http: &http.Client{
+	over := func(wait time.Duration) *http.Client {
 		// No proxy, whatever the variables say; a connection each, as an agent
 		// that ended leaves nothing to keep.
-		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true, DisableCompression: true, ResponseHeaderTimeout: patience},
-	}}
+		return &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true, DisableCompression: true, ResponseHeaderTimeout: wait}}
+	}
+	return &Client{path: path, http: over(patience), slow: over(0)}
 }
 
 // Path is the socket's.
@@ -72,7 +76,13 @@ func (c *Client) Models(ctx context.Context) ([]backend.Model, error) {
 // Do sends a command. nil means that it was accepted; its effect is seen in the
 // updates. It fails as monitor.Monitor.Do does.
 func (c *Client) Do(ctx context.Context, command monitor.Command) error {
-	return c.call(ctx, http.MethodPost, "/v1/command", command, nil)
+	ctx, cancel := context.WithTimeout(ctx, max(patience, command.Kind.Patience()+margin))
+	defer cancel()
+	answer, err := c.sendOver(ctx, c.slow, http.MethodPost, "/v1/command", command)
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
 }
 
 // Advise asks where a task belongs.
@@ -94,7 +104,7 @@ func (c *Client) SetSettings(ctx context.Context, settings Settings) error {
 	return c.call(ctx, http.MethodPut, "/v1/settings", settings, nil)
 }
 
-// OpenWindow asks the agent to show its window on a page ("" or "settings").
+// OpenWindow asks the agent to show its window on a page ("", "limit" or "settings").
 func (c *Client) OpenWindow(ctx context.Context, page string) error {
 	return c.call(ctx, http.MethodPost, "/v1/window", map[string]string{"page": page}, nil)
 }
@@ -152,6 +162,10 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 
 // send returns the answer if it is a good one. The caller closes its Body.
 func (c *Client) send(ctx context.Context, method, path string, in any) (*http.Response, error) {
+	return c.sendOver(ctx, c.http, method, path, in)
+}
+
+func (c *Client) sendOver(ctx context.Context, over *http.Client, method, path string, in any) (*http.Response, error) {
 	var body io.Reader
 	if in != nil {
 		text, err := json.Marshal(in)
@@ -167,7 +181,7 @@ func (c *Client) send(ctx context.Context, method, path string, in any) (*http.R
 	if in != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	answer, err := c.http.Do(request)
+	answer, err := over.Do(request)
 	if err != nil {
 		return nil, c.unreached(ctx, err)
 	}

@@ -110,12 +110,11 @@ func (s *speed) take(r *Request) {
 			one.decode = r.Decode
 		}
 		read := one.prompt - value(r.CachedTokens)
-		if r.ReadTokens != nil {
+		if r.ReadTokens != nil && r.CachedTokens != nil {
 			read = *r.ReadTokens
 		}
-		if read >= tinyPrompt && r.Prefill != nil {
-			counted := r.Prefill.Source == SourceSlots || r.Prefill.Source == SourceMetrics
-			one.prefill, one.certain = r.Prefill, counted || r.CachedTokens != nil || r.fresh()
+		if read >= tinyPrompt {
+			one.prefill, one.certain = r.Prefill, r.CachedTokens != nil || r.fresh()
 		}
 		one.ttft = r.TTFT
 	}
