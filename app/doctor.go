@@ -86,7 +86,7 @@ func (f *doctorFlags) check(cmd *cobra.Command, args []string) error {
 		return misused(cmd, "doctor.usage.ram", view.Args{"Value": f.ramGiB})
 	case f.hasDecode && len(args) > 1:
 		return misused(cmd, "cli.usage.extra", view.Args{"Value": args[1]})
-	case f.hasDecode && !slices.Contains(decodeSources(), f.decode) && !slices.Contains(laterSources, f.decode):
+	case f.hasDecode && !slices.Contains(decodeSources(), f.decode):
 		return misused(cmd, "doctor.usage.source", view.Args{"Value": f.decode, "Sources": strings.Join(decodeSources(), ", ")})
 	case !f.hasDecode && len(args) > 0:
 		return misused(cmd, "cli.usage.extra", view.Args{"Value": args[0]})

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"plimsoll/app/view"
 	"plimsoll/metal"
@@ -15,15 +14,13 @@ import (
 	"plimsoll/monitor/backend/serverlog"
 )
 
-// laterSources are recordings that have a name and no decoder yet.
-var laterSources = []string{"llama_server"}
-
 // recordingDecoders are those of every source that --decode takes.
 func recordingDecoders() map[string]metal.Decoder {
 	all := metal.Decoders()
 	all["ollama_api"] = backend.DecodeRecorded
 	all["ollama_log"] = serverlog.DecodeRecorded
 	all["lmstudio"] = backend.DecodeLMStudio
+	all["llama_server"] = backend.DecodeLlamaServer
 	return all
 }
 
@@ -33,10 +30,7 @@ func decodeSources() []string { return slices.Sorted(maps.Keys(recordingDecoders
 // value and exitUnusable when the recording is seen to be none that can be used;
 // the object's field "error" says of which kind.
 func (p *program) decodeRecording(source string, args []string) error {
-	decoder := recordingDecoders()[source]
-	if decoder == nil {
-		return failed("doctor.decode.later", view.Args{"Source": source, "Sources": strings.Join(decodeSources(), ", ")})
-	}
+	decoder := recordingDecoders()[source] // the arguments were checked
 	in, name := p.in, "-"
 	if len(args) > 0 && args[0] != "-" {
 		file, err := os.Open(args[0])

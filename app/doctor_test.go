@@ -141,7 +141,7 @@ func TestDoctorDecodeRefuses(t *testing.T) {
 		{[]string{"--decode", "vm_stat", w.home}, exitFailed, "", "cannot be read"},
 		{[]string{"--decode", "ollama_log"}, exitUnusable, `"error":"truncated"}`, ""},
 		{[]string{"--decode", "lmstudio"}, exitUnusable, `{"error":"truncated"}`, ""},
-		{[]string{"--decode", "llama_server"}, exitFailed, "", "does not read recordings of llama_server yet"},
+		{[]string{"--decode", "llama-server"}, exitUsage, "", "knows no source llama-server"},
 		{[]string{"--decode", "vmstat"}, exitUsage, "", "knows no source vmstat. There are ioreg, ioreport, llama_cpp_log"},
 		{[]string{"--decode", ""}, exitUsage, "", "knows no source"},
 		{[]string{"--decode", "vm_stat", "a", "b"}, exitUsage, "", "b is one argument too many"},

@@ -23,14 +23,20 @@ const (
 )
 
 // Option changes how a server is watched.
-type Option func(*ollama)
+type Option func(*watching)
 
-// WithName gives the backend another name than "ollama"; names tell several
-// servers apart.
-func WithName(name string) Option { return func(o *ollama) { o.name = name } }
+// watching is what options change.
+type watching struct {
+	name string
+	now  func() time.Time
+}
+
+// WithName gives the backend another name than that of its kind; names tell
+// several servers apart.
+func WithName(name string) Option { return func(w *watching) { w.name = name } }
 
 // WithClock sets the time that answers carry and by which lists grow old.
-func WithClock(now func() time.Time) Option { return func(o *ollama) { o.now = now } }
+func WithClock(now func() time.Time) Option { return func(w *watching) { w.now = now } }
 
 // ollama watches one Ollama server. It implements Backend and io.Closer.
 type ollama struct {
@@ -65,12 +71,13 @@ func NewOllama(server string, opts ...Option) (Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the address of Ollama: %w", err)
 	}
-	o := &ollama{
-		name: "ollama", now: time.Now, http: newClient(base, http.ProxyFromEnvironment),
-		turn: make(chan struct{}, 1), shown: map[string]*shown{},
-	}
+	w := watching{name: "ollama", now: time.Now}
 	for _, opt := range opts {
-		opt(o)
+		opt(&w)
+	}
+	o := &ollama{
+		name: w.name, now: w.now, http: newClient(base, http.ProxyFromEnvironment),
+		turn: make(chan struct{}, 1), shown: map[string]*shown{},
 	}
 	plain := *base
 	plain.User = nil

@@ -18,7 +18,7 @@ func TestRecordedFixtures(t *testing.T) {
 		name   string
 		decode func([]byte) (any, error)
 		least  int
-	}{{"ollama_api", DecodeRecorded, 17}, {"lmstudio", DecodeLMStudio, 7}} {
+	}{{"ollama_api", DecodeRecorded, 17}, {"lmstudio", DecodeLMStudio, 7}, {"llama_server", DecodeLlamaServer, 4}} {
 		checked := 0
 		for name, want := range all {
 			file, ours := strings.CutPrefix(name, source.name+"/")
@@ -112,7 +112,7 @@ func FuzzRecorded(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, decode := range []func([]byte) (any, error){DecodeRecorded, DecodeLMStudio} {
+		for _, decode := range []func([]byte) (any, error){DecodeRecorded, DecodeLMStudio, DecodeLlamaServer} {
 			value, err := decode(data)
 			if value == nil {
 				t.Error("no value")

@@ -48,11 +48,11 @@ type fake struct {
 	*httptest.Server
 	mu      sync.Mutex
 	answers map[string]http.HandlerFunc
-	asked   []request
+	asked   []asked
 	opened  atomic.Int64 // connections
 }
 
-type request struct{ what, body string }
+type asked struct{ what, body string }
 
 // newFake serves the answers given, and those of a v0.17.4 server with nothing in
 // memory for the rest of what a poll asks.
@@ -80,7 +80,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	what := r.Method + " " + r.URL.Path
 	f.mu.Lock()
-	f.asked = append(f.asked, request{what, string(body)})
+	f.asked = append(f.asked, asked{what, string(body)})
 	answer := f.answers[what]
 	f.mu.Unlock()
 	if answer == nil {
@@ -99,7 +99,7 @@ func (f *fake) set(what string, answer http.HandlerFunc) {
 }
 
 // requests are what was asked since the last call, in order.
-func (f *fake) requests() []request {
+func (f *fake) requests() []asked {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	asked := f.asked
@@ -108,8 +108,8 @@ func (f *fake) requests() []request {
 }
 
 // sent are the requests that could load, keep or drop a model.
-func sent(asked []request) []request {
-	return slices.DeleteFunc(slices.Clone(asked), func(r request) bool {
+func sent(all []asked) []asked {
+	return slices.DeleteFunc(slices.Clone(all), func(r asked) bool {
 		switch r.what {
 		case "GET /api/version", "GET /api/ps", "GET /api/tags", "POST /api/show":
 			return true

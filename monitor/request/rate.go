@@ -71,8 +71,8 @@ func judgePrefill(r *Request, usual *speed) {
 			r.note(NoteTiny)
 		}
 		return
-	case r.Prefill == nil:
-		return
+	case r.Prefill == nil, r.Prefill.Source != SourceServer && r.Prefill.Source != SourceMeter:
+		return // counters tell what was read alone
 	}
 	// The server hides how much of the prompt came from the cache.
 	switch best, known := usual.reference(); {

@@ -101,7 +101,7 @@ func (s *seen) end(e ending) {
 // as many tokens as are missing, or else half of what the time allows.
 func (s *seen) rest(e ending, done *Request) Moment {
 	rate, off, ok := s.tokens.whole()
-	live, _, lively := s.tokens.live(s.tokens.last.at)
+	live, _, lively := s.tokens.pace()
 	if !lively {
 		return e.between
 	}

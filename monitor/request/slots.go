@@ -100,6 +100,9 @@ func (t *Tracker) begin(w *watch, r Reading, s Slot, hidden **record, alone bool
 	case r.slow() && alone && w.known:
 		c.slots.before = r.Asked // an idle server answers at once
 	}
+	if !c.slots.baseline {
+		c.slots.tokens.add(c.slots.after.Awake, 0) // it was not there yet
+	}
 	return c
 }
 

@@ -110,11 +110,12 @@ func (s *speed) take(r *Request) {
 			one.decode = r.Decode
 		}
 		read := one.prompt - value(r.CachedTokens)
-		if r.ReadTokens != nil && r.CachedTokens != nil {
+		if r.ReadTokens != nil {
 			read = *r.ReadTokens
 		}
-		if read >= tinyPrompt {
-			one.prefill, one.certain = r.Prefill, r.CachedTokens != nil || r.fresh()
+		if read >= tinyPrompt && r.Prefill != nil {
+			counted := r.Prefill.Source == SourceSlots || r.Prefill.Source == SourceMetrics
+			one.prefill, one.certain = r.Prefill, counted || r.CachedTokens != nil || r.fresh()
 		}
 		one.ttft = r.TTFT
 	}

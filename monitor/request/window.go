@@ -115,6 +115,16 @@ func (w *window) recent(newest step) (rate, off float64) {
 	return rate, off
 }
 
+// pace is the rate over the very last increments, as live tells it.
+func (w *window) pace() (rate, off float64, ok bool) {
+	n := len(w.steps)
+	if n < 2 {
+		return 0, 0, false
+	}
+	rate, off = between(w.steps[max(0, n-1-liveSteps/2)], w.steps[n-1])
+	return rate, off, off <= vague
+}
+
 // whole is the rate from the first increment that was seen to the newest, and how
 // far off it may be as a part of itself.
 func (w *window) whole() (rate, off float64, ok bool) {
