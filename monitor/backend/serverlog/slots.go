@@ -31,6 +31,13 @@ func (p *Parser) slotLine(text string) bool {
 		p.launch(*slot, *task)
 		return true
 	}
+	if strings.Contains(place, "release") {
+		p.conclude(p.known(*slot, *task))
+		return true
+	}
+	if !tells(place, said) {
+		return true
+	}
 	w := p.work(*slot, *task)
 	switch {
 	case strings.HasPrefix(said, "new prompt,"):
@@ -55,19 +62,24 @@ func (p *Parser) slotLine(text string) bool {
 		if rate := decimal(wordAfter(said, " tg = ")); rate != nil && *rate > 0 && w.Output != nil {
 			w.OutputSeconds = new(float64(*w.Output) / *rate)
 		}
-	case strings.Contains(place, "print_timing"):
+	default: // of print_timing
 		if p.timed = w; said != "" {
 			p.finalLine(w, said)
 		}
 		return true
-	case strings.Contains(place, "release"):
-		p.conclude(w)
-		return true
-	default:
-		return true
 	}
 	p.told(w)
 	return true
+}
+
+// tells reports whether a line of a slot has figures that are read.
+func tells(place, said string) bool {
+	for _, begin := range []string{"new prompt,", "forcing full prompt re-processing", "cached n_tokens = ", "prompt processing, n_tokens = ", "n_decoded = "} {
+		if strings.HasPrefix(said, begin) {
+			return true
+		}
+	}
+	return strings.Contains(place, "print_timing") && (said == "" || strings.Contains(said, " time = "))
 }
 
 // numberAfter is the whole number behind a mark, nil without one.
@@ -125,12 +137,20 @@ func (p *Parser) launch(slot, task int) {
 	p.told(p.work(slot, task))
 }
 
-// work is what is known of a slot's request.
-func (p *Parser) work(slot, task int) *Work {
+// known is a slot's request that a line told of, nil without one.
+func (p *Parser) known(slot, task int) *Work {
 	for _, w := range p.works {
 		if w.Engine == engineLlama && w.Slot == slot && w.Task == task {
 			return w
 		}
+	}
+	return nil
+}
+
+// work is the same, and a new one where there was none.
+func (p *Parser) work(slot, task int) *Work {
+	if w := p.known(slot, task); w != nil {
+		return w
 	}
 	return p.open(&Work{Engine: engineLlama, Slot: slot, Task: task, Began: p.now})
 }
@@ -148,7 +168,7 @@ func (p *Parser) told(w *Work) { p.emit(Event{Kind: Worked, Work: new(*w)}, nil)
 
 // conclude tells a request's last figures once.
 func (p *Parser) conclude(w *Work) {
-	if w.Done {
+	if w == nil || w.Done {
 		return
 	}
 	w.Done = true
