@@ -64,10 +64,14 @@ func (p *program) agentConfig() (agentConfig, error) {
 	if err != nil {
 		return agentConfig{}, err
 	}
-	return agentConfig{
+	c := agentConfig{
 		socket: socket, settings: settings, local: local, clock: p.clock,
 		server: p.server, endProcess: metal.EndProcess,
-	}, nil
+	}
+	if limits := p.thisMachine(local, settings.get); limits != nil {
+		c.limiter = limits
+	}
+	return c, nil
 }
 
 // agent is the running program behind the API, the tray and the notifications.

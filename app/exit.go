@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"plimsoll/app/view"
+	"plimsoll/metal/wired"
 	"plimsoll/monitor"
 	"plimsoll/monitor/api"
 )
@@ -18,6 +19,7 @@ const (
 	exitNoAgent = 3
 	exitNoModel = 4
 	exitAlert   = 5
+	exitNoLimit = 6
 )
 
 // failure is an error whose sentence is a message of ours. A failure without an
@@ -80,6 +82,8 @@ func exitCode(err error) int {
 		return exitNoAgent
 	case errors.Is(err, monitor.ErrNoModel):
 		return exitNoModel
+	case errors.Is(err, monitor.ErrNoLimit), errors.Is(err, wired.ErrNoKey):
+		return exitNoLimit
 	}
 	return exitFailed
 }

@@ -22,6 +22,9 @@ func (p *program) help(cmd *cobra.Command, _ []string) {
 	for _, group := range cmd.Groups() {
 		p.helpSection(out, "cli.group."+group.ID, p.commandList(cmd, group.ID))
 	}
+	if cmd.HasParent() {
+		p.helpSection(out, "cli.help.commands", p.commandList(cmd, ""))
+	}
 	p.helpSection(out, "cli.help.flags", p.flagList(cmd.LocalNonPersistentFlags()))
 	if cmd.HasParent() {
 		p.helpSection(out, "cli.help.global", p.flagList(cmd.InheritedFlags()))

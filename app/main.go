@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"plimsoll/app/limit"
 	"plimsoll/app/view"
 	"plimsoll/metal"
 	"plimsoll/monitor"
@@ -29,6 +30,9 @@ func main() {
 		getenv: os.Getenv, home: home, goos: runtime.GOOS,
 		terminal: isTerminal, size: terminalSize,
 		machine: metal.New, clock: monitor.SystemClock(),
+	}
+	if p.goos == "darwin" {
+		p.limits = func(c limit.Config) localLimit { return limit.New(c) }
 	}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
@@ -56,6 +60,8 @@ type program struct {
 	size     func() (columns, rows int)
 	machine  func() (metal.Reader, error)
 	clock    monitor.Clock
+	// limits makes what changes the GPU's limit; nil where the system has none.
+	limits func(limit.Config) localLimit
 
 	words *view.Renderer
 

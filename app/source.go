@@ -63,10 +63,14 @@ func (p *program) self(ctx context.Context) (source, func(), error) {
 		return nil, nil, err
 	}
 	backends := []backend.Backend{server}
-	m := monitor.New(monitor.Config{
+	config := monitor.Config{
 		Local: local, Backends: backends, Clock: p.clock, EndProcess: metal.EndProcess, Hot: settings.HotCelsius,
 		Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	if limits := p.thisMachine(local, func() api.Settings { return settings }); limits != nil {
+		config.Limiter = limits
+	}
+	m := monitor.New(config)
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

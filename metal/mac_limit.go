@@ -110,6 +110,12 @@ var newerLimits = map[uint64]float64{
 
 const mebi = 1 << 20
 
+// DefaultLimit is the same guess for a Mac that is not at hand: chip is "Apple M4
+// Pro", version that of its macOS, ram its memory in bytes. nil as there.
+func DefaultLimit(chip, version string, ram uint64) *uint64 {
+	return estimatedLimit(chip, version, &ram)
+}
+
 // estimatedLimit guesses the system's default from memory, for an Apple chip whose
 // Metal does not answer: two thirds below 36 GiB and three quarters above up to
 // macOS 15 (ollama/ollama#434, ggml-org/llama.cpp#1870 and #3213), more since macOS 26

@@ -38,8 +38,9 @@ type residentState struct {
 func (st *residentState) ahead(d time.Duration) { st.late += d }
 
 // judge says what a resident model is doing at a snapshot's time and remembers
-// it. A line of a recording that says so already is believed.
-func (st *residentState) judge(r *Resident, now time.Time) {
+// it. serves reports a request in flight on it. A line of a recording that says its
+// activity already is believed.
+func (st *residentState) judge(r *Resident, serves bool, now time.Time) {
 	if r.Cloud {
 		return
 	}
@@ -47,7 +48,7 @@ func (st *residentState) judge(r *Resident, now time.Time) {
 		st.late, st.lateFor = 0, *r.Expires
 	}
 	if r.Activity == "" {
-		r.Activity = st.verdict(r, now)
+		r.Activity = st.verdict(r, serves, now)
 	}
 	if r.Activity == ActivityBusy {
 		st.lastBusy = now
@@ -60,13 +61,13 @@ func (st *residentState) judge(r *Resident, now time.Time) {
 	}
 }
 
-// verdict follows the field's evidence. Servers move a model's expiry only when
+// verdict follows the field's evidence. A request that is seen at work is the best. Servers move a model's expiry only when
 // a request ends, so an expiry in the past means stopping or a long answer, and
 // one that moves at every poll a load or the first answer after it. The
 // runner's processor time tells the rest.
-func (st *residentState) verdict(r *Resident, now time.Time) Activity {
+func (st *residentState) verdict(r *Resident, serves bool, now time.Time) Activity {
 	st.follow(r)
-	busy := st.moved >= 2 || st.share != nil && *st.share >= busyShare
+	busy := serves || st.moved >= 2 || st.share != nil && *st.share >= busyShare
 	past := r.Expires != nil && now.Sub(*r.Expires) > expiryGrace
 	switch {
 	case busy:

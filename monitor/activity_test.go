@@ -26,7 +26,7 @@ func activities(looks []look) []Activity {
 			r.RunnerPID = new(7)
 			st.measure(7, l.cpu, seconds(l.at))
 		}
-		st.judge(&r, now)
+		st.judge(&r, false, now)
 		got = append(got, r.Activity)
 	}
 	return got

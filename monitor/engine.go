@@ -24,7 +24,7 @@ type engine struct {
 }
 
 func newEngine() *engine {
-	e := &engine{latch: newLatch(rules), residents: map[string]*residentState{}}
+	e := &engine{latch: newLatch(rules), residents: map[string]*residentState{}, throttle: throttling{decoding: decodingRate}}
 	e.diagnosis.loaded = func(r *Resident) uint64 { return e.state(residentKey(r)).footprints.loaded }
 	return e
 }
@@ -81,7 +81,7 @@ func (e *engine) judge(s *Snapshot) {
 		there[key] = true
 		st := e.state(key)
 		st.ahead(ahead)
-		st.judge(r, s.Taken)
+		st.judge(r, serving(s, r) != nil, s.Taken)
 		if r.Footprint != nil && r.Growth == nil {
 			pid := 0
 			if r.RunnerPID != nil {

@@ -14,6 +14,9 @@ type History struct {
 
 // add appends a snapshot and forgets the oldest when full.
 func (h *History) add(s *Snapshot) {
+	if old := h.back(fatSnapshots); old != nil {
+		h.ring[(h.start+len(h.ring)-1-fatSnapshots)%len(h.ring)] = old.slim()
+	}
 	if len(h.ring) < historyLength {
 		h.ring = append(h.ring, s)
 		return

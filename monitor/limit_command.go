@@ -66,7 +66,14 @@ func (m *Monitor) setLimit(ctx context.Context, c Command) error {
 	if c.Bytes == nil || *c.Bytes == 0 || *c.Bytes%wired.MiB(1).Bytes() != 0 {
 		return fmt.Errorf("%w: a limit is whole MiB above 0", ErrBadCommand)
 	}
-	return m.config.Limiter.Set(ctx, wired.MiB(*c.Bytes>>20), wired.LeaseDefault)
+	lease := wired.LeaseDefault
+	if c.Lease != nil {
+		if !(*c.Lease >= wired.LeaseLeast.Seconds() && *c.Lease <= wired.LeaseMost.Seconds()) {
+			return fmt.Errorf("%w: a trial takes %v to %v", ErrBadCommand, wired.LeaseLeast, wired.LeaseMost)
+		}
+		lease = seconds(*c.Lease)
+	}
+	return m.config.Limiter.Set(ctx, wired.MiB(*c.Bytes>>20), lease)
 }
 
 // restartServer ends a model server and starts it again, unless it works for

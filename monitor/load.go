@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"plimsoll/monitor/request"
 )
 
 const (
@@ -104,7 +106,11 @@ func kindOfWork(s *Snapshot) string {
 	var names []string
 	for i := range s.Residents {
 		if r := &s.Residents[i]; r.Activity == ActivityBusy && !r.Cloud {
-			names = append(names, residentKey(r))
+			name := residentKey(r)
+			if reading(s, r) { // takes other watts than decoding
+				name += "\n" + string(request.PhasePrefill)
+			}
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)

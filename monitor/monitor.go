@@ -20,6 +20,7 @@ import (
 
 	"plimsoll/metal"
 	"plimsoll/monitor/backend"
+	"plimsoll/monitor/request"
 )
 
 // Config is what a Monitor is made of. Local and Clock are needed, the rest may
@@ -43,7 +44,9 @@ type Config struct {
 	// ConfirmLimit lets this monitor confirm a raised limit by itself, after a
 	// minute of normal pressure. It is for an agent, which stays.
 	ConfirmLimit bool
-	Log          *slog.Logger
+	// PostMortem is told with the first tick. Nil: there is nothing to tell.
+	PostMortem *PostMortem
+	Log        *slog.Logger
 }
 
 // Monitor watches one machine and its model servers. Make one with New, start
@@ -58,10 +61,15 @@ type Monitor struct {
 	boxes     map[*Mailbox]struct{}
 	pollers   []*poller
 	unloads   map[string]*unload
+	slots     map[request.Origin]*slotPoller
 	latest    Update
 	stop      context.CancelFunc // ends the pollers of the running Run
 	running   context.Context
 	pollGroup sync.WaitGroup
+
+	requests requests
+	// child reads the slots of a server's child on this machine.
+	child func(port int) backend.SlotReader
 
 	// What follows belongs to the tick's goroutine.
 	engine     *engine
@@ -79,7 +87,8 @@ type Monitor struct {
 func New(config Config) *Monitor {
 	m := &Monitor{
 		config: config, log: config.Log, nudge: make(chan struct{}, 1),
-		boxes: map[*Mailbox]struct{}{}, unloads: map[string]*unload{}, engine: newEngine(), owners: map[string]owner{},
+		boxes: map[*Mailbox]struct{}{}, unloads: map[string]*unload{}, slots: map[request.Origin]*slotPoller{},
+		requests: requests{tracker: request.NewTracker()}, child: func(port int) backend.SlotReader { return backend.ChildSlots(port) }, engine: newEngine(), owners: map[string]owner{},
 	}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
@@ -159,6 +168,9 @@ func (m *Monitor) tick() time.Duration {
 	interval := m.pace(s)
 	s.Interval = new(interval.Seconds())
 	events := m.followUnloads(s)
+	if p := m.config.PostMortem; p != nil {
+		events, m.config.PostMortem = append(events, p.event(s)), nil
+	}
 	if s.Consumers == nil && m.engine.wantsConsumers() {
 		m.readConsumers(s)
 	}

@@ -19,7 +19,7 @@ func (m *Monitor) pace(s *Snapshot) time.Duration {
 	m.mu.Lock()
 	waiting := len(m.unloads) > 0
 	m.mu.Unlock()
-	waiting = waiting || m.engine.latch.urgent() || s.Limit != nil && s.Limit.Lease != nil
+	waiting = waiting || s.inFlight() || m.engine.latch.urgent() || s.Limit != nil && s.Limit.Lease != nil
 	resident := false
 	for _, r := range s.Residents {
 		if r.Cloud {

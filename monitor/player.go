@@ -55,7 +55,7 @@ func recordedOnly(events []Event) []Event {
 	var kept []Event
 	for _, e := range events {
 		switch e.Kind {
-		case EventUnloadAsked, EventUnloaded, EventUnloadHeld, EventUnloadFailed, EventGap:
+		case EventUnloadAsked, EventUnloaded, EventUnloadHeld, EventUnloadFailed, EventGap, EventPostMortem:
 			kept = append(kept, e)
 		}
 	}

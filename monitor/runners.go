@@ -23,6 +23,8 @@ type runners struct {
 	set   string // the residents that were searched for
 	tries int
 	found map[string]metal.Process // by residentKey
+	// servers are the processes that had runners as children, by pid.
+	servers map[int]bool
 }
 
 // measureRunners notes each local resident's process, footprint and processor time.
@@ -68,7 +70,12 @@ func (r *runners) search(residents []Resident, local metal.Reader) {
 	if err != nil {
 		return // consumers tell the problem where somebody looks
 	}
-	r.found = match(residents, processes)
+	r.found, r.servers = match(residents, processes), map[int]bool{}
+	for _, p := range processes {
+		if servesModels(p) {
+			r.servers[p.PID] = true
+		}
+	}
 }
 
 func setOf(residents []Resident) string {

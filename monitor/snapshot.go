@@ -5,6 +5,7 @@ import (
 
 	"plimsoll/metal"
 	"plimsoll/monitor/backend"
+	"plimsoll/monitor/fit"
 	"plimsoll/monitor/request"
 )
 
@@ -44,6 +45,12 @@ type Snapshot struct {
 	// first, at most 50 together. Speeds are what is usual for each model, sorted by model.
 	Requests []request.Request `json:"requests,omitempty"`
 	Speeds   []request.Speed   `json:"speeds,omitempty"`
+	// Efficiencies are the shares of the memory bandwidth that engines reach here, of
+	// at least three requests each.
+	Efficiencies []fit.Learned `json:"efficiencies,omitempty"`
+	// LargestFit is the biggest model on disk that fits now as its server would load
+	// it. Absent when none is known to.
+	LargestFit *LargestFit `json:"largest_fit,omitempty"`
 	// Consumers are the biggest memory users that are not model runners, biggest
 	// first, at most three. Absent unless somebody looks (an open menu or
 	// window) or a swap alert has just begun.
@@ -175,9 +182,33 @@ type Resident struct {
 	CachePerToken *float64 `json:"cache_read_bytes_per_token,omitempty"`
 	// Volume is where its file lies. Absent where that was not told.
 	Volume *metal.Volume `json:"volume,omitempty"`
+	// Planned is what it was planned to take, in bytes, with the context that it runs
+	// with; PlannedCache the part of it that is cache and state. Absent where the plan
+	// is not known, for the reason Unplanned.
+	Planned      *uint64    `json:"planned_bytes,omitempty"`
+	PlannedCache *uint64    `json:"planned_cache_bytes,omitempty"`
+	Unplanned    fit.Reason `json:"unplanned,omitzero"`
+	// Expected is how fast it can be with a short context.
+	Expected *fit.Expected `json:"expected,omitempty"`
+	// Efficiency is the share of its ceiling that its usual or newest decode rate
+	// comes to, 0 to 1.
+	Efficiency *float64 `json:"efficiency_ratio,omitempty"`
+	// Comfort is one word on how it is to work with, from measured medians.
+	Comfort fit.Comfort `json:"comfort,omitzero"`
 	// Answered is when its server last answered: older than one poll means the
 	// whole row is as of then.
 	Answered *time.Time `json:"answered,omitempty"`
+}
+
+// LargestFit is a model on disk that could be loaded now.
+type LargestFit struct {
+	Backend string `json:"backend"`
+	Model   string `json:"model"`
+	// Needs is what it is planned to take, in bytes, with Context tokens of context.
+	Needs   uint64 `json:"needs_bytes"`
+	Context int    `json:"context_tokens"`
+	// Borderline says that little is left then.
+	Borderline bool `json:"borderline,omitzero"`
 }
 
 // Held is memory that was not given back: its server no longer lists the model,

@@ -99,7 +99,7 @@ const (
 type throttling struct {
 	usual loads
 	// decoding tells the decode rate of the model at work and that model's own
-	// median. It is not set as long as no server's requests are measured.
+	// median, where both are measured.
 	decoding func(*Snapshot) (rate, usual float64, ok bool)
 }
 

@@ -131,9 +131,11 @@ const (
 	EventLimit EventKind = "limit_changed"
 	// EventGap: this subscriber was too slow and Count updates are missing.
 	EventGap EventKind = "gap"
-	// EventProblem and EventProblemGone: a section became absent, or is back.
 	// EventDiagnosis: another cause slows a model; Evidence.State is it.
-	EventDiagnosis   EventKind = "diagnosis"
+	EventDiagnosis EventKind = "diagnosis"
+	// EventPostMortem: the system had to restart by itself before; told once.
+	EventPostMortem EventKind = "post_mortem"
+	// EventProblem and EventProblemGone: a section became absent, or is back.
 	EventProblem     EventKind = "problem"
 	EventProblemGone EventKind = "problem_gone"
 )
@@ -150,6 +152,9 @@ type Command struct {
 	PID *int `json:"pid,omitempty"`
 	// Bytes is for CommandSetLimit: the limit in bytes, whole MiB.
 	Bytes *uint64 `json:"bytes,omitempty"`
+	// Lease is for CommandSetLimit: how long a raised limit is on trial, in seconds,
+	// from wired.LeaseLeast to wired.LeaseMost. Absent: wired.LeaseDefault.
+	Lease *float64 `json:"lease_seconds,omitempty"`
 }
 
 // CommandKind names a command.

@@ -183,10 +183,10 @@ func quarantined(value string) bool {
 	return err != nil || n&userApproved == 0
 }
 
-// Version is what the installed helper says of itself, with how it stands.
-func (l *Limiter) Version(ctx context.Context) (monitor.HelperState, wired.Helper) {
-	state, helper, _ := l.ask(ctx)
-	return state, helper
+// Version is what the installed helper says of itself, with how it stands. The error
+// is why it cannot be used, of a helper that is not missing.
+func (l *Limiter) Version(ctx context.Context) (monitor.HelperState, wired.Helper, error) {
+	return l.ask(ctx)
 }
 
 // Command is what a person types to install the helper where no question can be

@@ -345,7 +345,7 @@ func TestInstallAsksAndWaitsForTheHelper(t *testing.T) {
 	if waited != 3 {
 		t.Errorf("waited %d times", waited)
 	}
-	if state, helper := s.Version(t.Context()); state != monitor.HelperInstalled || helper.Version != "1.2.3" {
+	if state, helper, _ := s.Version(t.Context()); state != monitor.HelperInstalled || helper.Version != "1.2.3" {
 		t.Errorf("installed: %s, %+v", state, helper)
 	}
 	check(t, s.Uninstall(t.Context()))
@@ -384,7 +384,7 @@ func TestOutdatedHelperIsReplaced(t *testing.T) {
 		io.ReadFull(conn, make([]byte, len("version\n")))
 		fmt.Fprintln(conn, `{"protocol":99,"version":"9.0.0"}`)
 	}
-	if state, helper := s.Version(t.Context()); state != monitor.HelperOutdated || helper.Protocol != 99 {
+	if state, helper, _ := s.Version(t.Context()); state != monitor.HelperOutdated || helper.Protocol != 99 {
 		t.Errorf("the helper is %s, %+v", state, helper)
 	}
 	s.has("osascript", "")

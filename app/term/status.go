@@ -133,3 +133,11 @@ func (p Page) servers(b *strings.Builder, servers []view.Server) {
 		}
 	}
 }
+
+// Facts are rows in two columns, below a heading if there is one. What is not known
+// is left out.
+func (p Page) Facts(heading string, rows ...view.Row) string {
+	var b strings.Builder
+	p.rows(&b, heading, rows...)
+	return b.String()
+}

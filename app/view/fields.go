@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/monitor"
+	"plimsoll/monitor/fit"
 	"plimsoll/monitor/request"
 )
 
@@ -41,6 +42,7 @@ func fieldID(name string) string {
 // diagnosis too.
 var wholes = []reflect.Type{
 	reflect.TypeFor[time.Time](), reflect.TypeFor[request.Number](), reflect.TypeFor[monitor.Evidence](), reflect.TypeFor[monitor.Command](),
+	reflect.TypeFor[fit.Expected](), reflect.TypeFor[fit.Learned](),
 }
 
 // walk visits every leaf of a struct under its JSON name.
@@ -103,7 +105,8 @@ func unit(name string, t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
 		return "time"
-	case t == reflect.TypeFor[monitor.Evidence](), t == reflect.TypeFor[monitor.Command]():
+	case t == reflect.TypeFor[monitor.Evidence](), t == reflect.TypeFor[monitor.Command](),
+		t == reflect.TypeFor[fit.Expected](), t == reflect.TypeFor[fit.Learned]():
 		return "object"
 	case t.Kind() == reflect.Bool:
 		return "truth"

@@ -30,6 +30,7 @@ func (sc *scene) limitNotes(m wired.Machine, step wired.Step) (notes []LimitNote
 	say(Warning, sc.contextNote(step))
 	say(Warning, sc.overNote(step))
 	say(sc.trialNote(step))
+	say(Warning, sc.pressureNote(step))
 	say(Normal, sc.restartNote())
 	return notes, true
 }
@@ -85,6 +86,24 @@ func (sc *scene) overNote(step wired.Step) string {
 	return sc.Text("wired.note.in_use", Args{"Use": size(*g.InUse), "Over": size(*g.InUse - step.After)})
 }
 
+// raises reports that a step is put on trial: it is above what is set, or was
+// before the trial that is open, where a limit is set at all.
+func (sc *scene) raises(step wired.Step) bool {
+	base := sc.s.Limit.Set
+	if lease := sc.s.Limit.Lease; lease != nil {
+		base = lease.Previous
+	}
+	return step.Limit > 0 && (base == 0 || step.Limit.Bytes() >= base)
+}
+
+// pressureNote says why a trial will not end well by itself.
+func (sc *scene) pressureNote(step wired.Step) string {
+	if sc.pressureLevel() < Warning || !sc.raises(step) || sc.s.Limit.Helper == monitor.HelperMissing {
+		return ""
+	}
+	return sc.Text("wired.note.pressure", Args{"Pressure": sc.pressureWord(sc.s.Memory.Pressure)})
+}
+
 // trialNote says how the change is made and taken back.
 func (sc *scene) trialNote(step wired.Step) (Level, string) {
 	switch h := sc.s.Limit.Helper; {
@@ -96,7 +115,7 @@ func (sc *scene) trialNote(step wired.Step) (Level, string) {
 		return Normal, sc.Text("wired.note.outdated")
 	case step.Limit == 0:
 		return Normal, sc.Text("wired.note.forget")
-	case step.Before > 0 && step.After <= step.Before:
+	case !sc.raises(step):
 		return Normal, sc.Text("wired.note.lower")
 	}
 	return Normal, sc.Text("wired.note.trial", Args{"For": sc.duration(wired.LeaseDefault)})
@@ -133,8 +152,7 @@ func (sc *scene) changeAction(step wired.Step, possible bool) Action {
 	}
 	a.Command = monitor.Command{Kind: monitor.CommandSetLimit, Bytes: new(step.Limit.Bytes())}
 	a.Label = sc.Text("wired.change.button.set")
-	raised := step.Before == 0 || step.After > step.Before
-	if raised && l.Helper != monitor.HelperMissing {
+	if sc.raises(step) && l.Helper != monitor.HelperMissing {
 		a.Label = sc.Text("wired.change.button.trial", Args{"For": sc.duration(wired.LeaseDefault)})
 	}
 	return a

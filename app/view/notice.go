@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/metal"
 	"plimsoll/monitor"
 )
 
@@ -44,8 +45,6 @@ func (r *Renderer) notice(e monitor.Event, u monitor.Update) (Notice, bool) {
 			return Notice{}, false
 		}
 		return Notice{ID: e.Alert.ID, Severity: e.Alert.Severity, Withdraw: true}, true
-	case monitor.EventLimit:
-		return r.limitNotice(e, u), true
 	case monitor.EventUnloaded:
 		return r.unloadNotice(e, "event.unloaded", monitor.SeverityInfo), true
 	case monitor.EventUnloadHeld:
@@ -58,6 +57,9 @@ func (r *Renderer) notice(e monitor.Event, u monitor.Update) (Notice, bool) {
 				Backend: e.Evidence.Backend, Model: e.Evidence.Model, PID: pid})
 		}
 		return n, true
+	case monitor.EventPostMortem:
+		args := r.args(e.Evidence, time.Time{}, time.Time{})
+		return Notice{ID: "post_mortem", Title: r.Text("event.post_mortem", r.postMortem(args, e)), Text: r.Text("event.post_mortem.text", args), Severity: monitor.SeverityWarning}, true
 	case monitor.EventUnloadFailed:
 		return r.unloadNotice(e, "event.unload_failed", monitor.SeverityWarning), true
 	}
@@ -76,6 +78,17 @@ func standing(u monitor.Update, rule, model string) bool {
 	})
 }
 
+// postMortem adds the places of a message about a panic.
+func (r *Renderer) postMortem(args Args, e monitor.Event) Args {
+	args["When"] = ""
+	if e.Evidence.Since != nil {
+		args["When"] = e.Evidence.Since.Local().Format("2006-01-02 15:04")
+	}
+	args["GPUMemory"] = e.Evidence.Cause == string(metal.PanicGPUMemory)
+	args["Watchdog"] = e.Evidence.Cause == string(metal.PanicWatchdog)
+	return args
+}
+
 // Event is one line that says what happened.
 func (r *Renderer) Event(e monitor.Event) string {
 	args := r.args(e.Evidence, time.Time{}, time.Time{})
@@ -92,6 +105,8 @@ func (r *Renderer) Event(e monitor.Event) string {
 			args["Section"] = r.Text(id)
 		}
 		args["Reason"] = r.problem(monitor.Problem{Reason: e.Evidence.Cause, Detail: e.Evidence.Detail})
+	case monitor.EventPostMortem:
+		r.postMortem(args, e)
 	case monitor.EventDiagnosis:
 		args["Sentence"], _ = r.slowness(monitor.DiagnosisCause(e.Evidence.State), e.Evidence)
 	case monitor.EventGap:

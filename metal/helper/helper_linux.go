@@ -15,8 +15,8 @@ import (
 )
 
 // native is a folder that stands in for a Mac, so that the very program can be
-// tested on Linux: a file for each sysctl, and for the clock in seconds. It is not
-// part of the program for a Mac.
+// tested on Linux: a file for each sysctl, and for the clock in seconds. The
+// socket is descriptor 3. None of this is part of the program for a Mac.
 type native struct {
 	dir   string
 	steps *uint64
@@ -28,12 +28,7 @@ func open(args []string) (net.Listener, *machine, error) {
 	}
 	n := native{dir: args[1], steps: new(uint64)}
 	m := &machine{Folder: wired.Folder{Path: filepath.Join(n.dir, "home"), Owner: os.Getuid(), Step: n.step}, native: n}
-	socket := filepath.Join(n.dir, "socket")
-	os.Remove(socket)
-	l, err := net.Listen("unix", socket)
-	if err == nil {
-		err = os.Chmod(socket, 0o666)
-	}
+	l, err := net.FileListener(os.NewFile(3, "socket"))
 	return l, m, err
 }
 

@@ -68,6 +68,9 @@ func (t *change) settle() error {
 			t.rec.Lease = nil
 			err = t.save()
 		}
+		if err != nil {
+			t.rec.Lease = l // still to be done
+		}
 	}
 	if p := t.rec.Pending; p != nil && t.now-*p >= survived {
 		t.rec.Pending = nil

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
 	"time"
 )
 
@@ -60,14 +59,19 @@ func (c *Client) ask(ctx context.Context, line string) (answer, error) {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	// A helper that refuses without reading may have closed its end: its answer
-	// still stands to be read.
-	_, sent := io.WriteString(conn, line+"\n")
+	// A helper that refuses without reading takes nothing: its answer is read
+	// whether the request went out or not.
+	sent := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(conn, line+"\n")
+		sent <- err
+	}()
 	text, err := bufio.NewReader(io.LimitReader(conn, answerMost)).ReadString('\n')
-	var a answer
-	if err != nil || !strings.HasSuffix(text, "\n") {
-		return answer{}, failure(CodeSilent, "asking the helper", errors.Join(sent, err, context.Cause(ctx)))
+	if err != nil {
+		conn.Close()
+		return answer{}, failure(CodeSilent, "asking the helper", errors.Join(<-sent, err, context.Cause(ctx)))
 	}
+	var a answer
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
 		return answer{}, failure(CodeProtocol, "reading the helper's answer", err)
 	}

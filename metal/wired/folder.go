@@ -131,29 +131,30 @@ func (d Folder) open() (*os.Root, error) {
 	return root, nil
 }
 
-// file opens a file of the folder and checks what was opened. O_NONBLOCK keeps a
-// named pipe from holding it up.
+// file opens a file of the folder and checks what was opened. os.Root never leaves
+// the folder but follows a link within it, whatever the flags, so the name must be
+// that of a file before, and of the same file after. O_NONBLOCK keeps a named pipe
+// from holding it up.
 func (d Folder) file(root *os.Root, name string, flag int, mode os.FileMode) (*os.File, error) {
+	if named, err := root.Lstat(name); err == nil && !named.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file: %w", name, ErrUntrusted)
+	}
 	f, err := root.OpenFile(name, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, mode)
 	if err != nil {
 		return nil, err
 	}
 	opened, err := f.Stat()
-	if err == nil {
+	named, failed := root.Lstat(name)
+	if err = errors.Join(err, failed); err == nil {
 		err = d.trusted(opened)
 	}
-	if err == nil && !opened.Mode().IsRegular() {
+	switch {
+	case err != nil:
+	case !opened.Mode().IsRegular() || !os.SameFile(named, opened):
 		err = fmt.Errorf("%s is no regular file: %w", name, ErrUntrusted)
-	}
-	if err == nil && opened.Sys().(*syscall.Stat_t).Nlink != 1 {
+	case opened.Sys().(*syscall.Stat_t).Nlink != 1:
 		err = fmt.Errorf("%s has a second name: %w", name, ErrUntrusted)
-	}
-	// os.Root follows a link that stays in the folder, whatever the flags.
-	named, failed := root.Lstat(name)
-	if err == nil && failed == nil && !os.SameFile(named, opened) {
-		err = fmt.Errorf("%s is a symbolic link: %w", name, ErrUntrusted)
-	}
-	if err = errors.Join(err, failed); err == nil && flag&os.O_CREATE != 0 {
+	case flag&os.O_CREATE != 0:
 		err = f.Chmod(mode) // the umask is not ours to trust
 	}
 	if err != nil {

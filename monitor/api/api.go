@@ -11,6 +11,7 @@
 //	POST /v1/advice     monitor.Task → monitor.Advice: here or in the cloud
 //	GET  /v1/settings   Settings
 //	PUT  /v1/settings   Settings
+//	POST /v1/requests   request.Request, one a line, from a meter for as long as it runs
 //	POST /v1/window     opens the window, {"page": "settings"} or empty
 //
 // An error is a JSON object {"error": text, "code": code} under a 4xx or 5xx status.

@@ -32,6 +32,13 @@ type Backend interface {
 	Keep(ctx context.Context, model string, d time.Duration) error
 }
 
+// Describer is a Backend that can tell how a model is built.
+type Describer interface {
+	// Describe is what the server says of a model on its disk, in the server's own
+	// words: Ollama's reply of /api/show. It neither loads nor keeps the model.
+	Describe(ctx context.Context, model string) ([]byte, error)
+}
+
 // Forever pins a model: keep_alive −1.
 const Forever time.Duration = -1
 

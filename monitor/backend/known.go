@@ -7,6 +7,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"plimsoll/monitor/request"
 )
 
 // Kind is a kind of model server.
@@ -25,10 +27,18 @@ var Known = []Kind{
 	{Name: llamaServer, Env: "PLIMSOLL_LLAMA_SERVER", New: NewLlamaServer},
 }
 
-// SlotTeller is a Backend that may tell its slots itself.
+// SlotReader tells the counters of one process that runs a model: Slots.
+type SlotReader interface {
+	Read(context.Context) ([]request.Slot, error)
+	Totals(context.Context) (request.Totals, error)
+	io.Closer
+}
+
+// SlotTeller is a Backend whose server may tell its slots itself.
 type SlotTeller interface {
-	// Slots is nil when it does not.
-	Slots() *Slots
+	// Slots is nil when it does not. Each call makes a reader, for one question at a
+	// time; the caller closes it.
+	Slots() SlotReader
 }
 
 // New watches whatever kind of server is at an address, in any form of OLLAMA_HOST;
@@ -103,7 +113,7 @@ func (d *detected) Describe(ctx context.Context, model string) ([]byte, error) {
 }
 
 // Slots implements SlotTeller.
-func (d *detected) Slots() *Slots {
+func (d *detected) Slots() SlotReader {
 	if t, ok := d.now().(SlotTeller); ok {
 		return t.Slots()
 	}

@@ -35,11 +35,11 @@ var ErrFixed error = fixedError{}
 // llama watches a llama-server of llama.cpp that stands alone. It implements
 // Backend and io.Closer, and tells its slots.
 type llama struct {
-	name  string
-	base  *url.URL // without credentials
-	now   func() time.Time
-	http  *http.Client
-	slots *Slots
+	name string
+	base *url.URL // without credentials
+	user *url.Userinfo
+	now  func() time.Time
+	http *http.Client
 
 	turn chan struct{} // held by the Poll that is under way
 
@@ -65,8 +65,8 @@ func NewLlamaServer(server string, opts ...Option) (Backend, error) {
 		opt(&w)
 	}
 	l := &llama{
-		name: w.name, now: w.now, http: newClient(base, http.ProxyFromEnvironment),
-		slots: newSlots(base, http.ProxyFromEnvironment), turn: make(chan struct{}, 1),
+		name: w.name, user: base.User, now: w.now, http: newClient(base, http.ProxyFromEnvironment),
+		turn: make(chan struct{}, 1),
 	}
 	plain := *base
 	plain.User = nil
@@ -79,12 +79,16 @@ func (l *llama) Name() string    { return l.name }
 func (l *llama) Address() string { return strings.TrimSuffix(l.base.String(), "/") }
 
 // Slots implements SlotTeller.
-func (l *llama) Slots() *Slots { return l.slots }
+func (l *llama) Slots() SlotReader {
+	base := *l.base
+	base.User = l.user
+	return newSlots(&base, http.ProxyFromEnvironment)
+}
 
 // Close drops idle connections.
 func (l *llama) Close() error {
 	l.http.CloseIdleConnections()
-	return l.slots.Close()
+	return nil
 }
 
 // Unload implements Backend. It is always ErrFixed.

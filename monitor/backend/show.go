@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -95,4 +96,16 @@ func weightsFile(modelfile string) string {
 		}
 	}
 	return ""
+}
+
+// Describe implements Describer.
+func (o *ollama) Describe(ctx context.Context, model string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	ctx, x := observed(ctx)
+	_, err := o.api.Show(ctx, &api.ShowRequest{Model: model})
+	if err := x.check(err); err != nil {
+		return nil, fmt.Errorf("asking what %s is: %w", model, o.commandError(x, err))
+	}
+	return x.body, nil
 }

@@ -102,3 +102,21 @@ func (m Model) family() string { return familyName(m.Architecture) }
 
 // Mixture tells whether it is a mixture of experts.
 func (m Model) Mixture() bool { return m.Experts > 1 && m.ExpertsUsed > 0 && m.ExpertsUsed < m.Experts }
+
+// WithSize is the model with the size of its files, in bytes: the weights where
+// nothing better told them, else what is left for a projector that has a file of
+// its own.
+func (m Model) WithSize(bytes uint64) Model {
+	switch {
+	case m.Cloud || bytes == 0 || bytes > maxBytes:
+	case m.Weights == nil || m.WeightsRough:
+		m.Weights, m.WeightsRough = &bytes, false
+	case m.Vision && m.Projector == nil && bytes > *m.Weights+leastProjector:
+		m.Projector = new(bytes - *m.Weights)
+	}
+	return m
+}
+
+// leastProjector is more than the keys, token list, template and licence that a
+// model's files hold beside its weights, and less than any projector.
+const leastProjector = 64 << 20

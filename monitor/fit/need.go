@@ -14,7 +14,7 @@ type Need struct {
 	// Cache is the type that the cache will have, Wanted the one that was asked for.
 	Cache  CacheType `json:"cache_type"`
 	Wanted CacheType `json:"wanted_cache_type,omitzero"`
-	Flash  Flash     `json:"flash_attention"`
+	Flash  Flash     `json:"flash_attention,omitzero"`
 
 	Weights *uint64 `json:"weights_bytes,omitempty"`
 	// KV is the cache of keys and values, PerToken what one more token of context

@@ -38,6 +38,13 @@ func (t *Tracker) Totals(now Moment, o Origin, totals Totals) {
 	}
 }
 
+// WantsTotals reports that a server's counters would tell more: there is no
+// baseline yet, or requests ended since and none is in flight.
+func (t *Tracker) WantsTotals(o Origin) bool {
+	w := t.watches[o.key()]
+	return w != nil && (w.totals == nil || len(w.ends) > 0 && !w.flying())
+}
+
 // refine fills in what a slot's replies could not tell of a request.
 func (t *Tracker) refine(s *seen, decode *Number, made int, prefill *Number, read int) {
 	if s.decoded != nil && (s.final && *s.decoded != made || !s.final && *s.decoded > made) {
