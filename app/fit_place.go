@@ -48,7 +48,7 @@ func (f *fitFlags) under(place monitor.Place) monitor.Place {
 
 var (
 	gigabytes = regexp.MustCompile(`(?i)(\d{1,5})\s*(?:GB|GiB|G)\b`)
-	gpuCores  = regexp.MustCompile(`(?i)(\d{1,3})[-\s]*(?:gpu[-\s]*)?(?:cores?\b|核)`)
+	gpuCores  = regexp.MustCompile(`(?i)(\d{1,3})[-\s]*(?:gpu[-\s]*)?(?:cores?\b|核)(?:\s*gpu\b)?`)
 )
 
 // describedPlace is a Mac in a person's words, "M4 Pro 48GB" or "M4 Max 32-core

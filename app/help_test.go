@@ -10,7 +10,7 @@ import (
 	"plimsoll/monitor"
 )
 
-var commands = []string{"status", "models", "doctor", "window", "unload", "keep", "record", "replay", "serve", "demo", "completion", "version", "help"}
+var commands = []string{"status", "models", "fit", "doctor", "window", "unload", "keep", "record", "replay", "serve", "demo", "completion", "version", "help"}
 
 func TestHelp(t *testing.T) {
 	w := newWorld(t)
