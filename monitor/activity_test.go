@@ -91,7 +91,7 @@ func TestActivityOverRecordedPolls(t *testing.T) {
 				}
 				for _, m := range p.Body.Models {
 					r := Resident{Resident: backend.Resident{Model: m.Name, Expires: &m.Expires}, Answered: &p.At}
-					st.judge(&r, p.At)
+					st.judge(&r, false, p.At)
 					seen[r.Activity]++
 				}
 			}
