@@ -146,6 +146,29 @@ func TestClosures(t *testing.T) {
 	}
 }
 
+// TestHelperClosure checks all that is linked into the program that runs as root:
+// our package wired, the standard library without what starts programs or speaks
+// HTTP, system calls, and on a Mac purego, for launchd's socket and the system log.
+func TestHelperClosure(t *testing.T) {
+	for system, others := range map[string][]string{
+		"linux":  {"plimsoll/metal/helper", "plimsoll/metal/wired", "golang.org/x/sys/unix"},
+		"darwin": {"plimsoll/metal/helper", "plimsoll/metal/wired", "golang.org/x/sys/unix", "github.com/ebitengine/purego/..."},
+	} {
+		found := 0
+		for _, p := range list(t, system, "", "0", "-deps", "./metal/helper") {
+			switch {
+			case !p.Standard && !among(others, p.ImportPath), among([]string{"os/exec", "net/http", "plugin", "C"}, p.ImportPath):
+				t.Errorf("on %s it is linked with %s", system, p.ImportPath)
+			case !p.Standard:
+				found++
+			}
+		}
+		if found < len(others) {
+			t.Errorf("on %s only %d packages are none of the standard library", system, found)
+		}
+	}
+}
+
 // violations tells every direct import that the tables forbid.
 func violations(packages []listed) []string {
 	var found []string

@@ -58,10 +58,10 @@ var binary string
 func asClient(socket string) int {
 	conn, err := net.Dial("unix", socket)
 	if err == nil {
-		_, err = io.Copy(conn, os.Stdin)
-	}
-	if err == nil {
-		_, err = io.Copy(os.Stdout, conn)
+		_, _ = io.Copy(conn, os.Stdin) // it may refuse before it has read all
+		var line string
+		line, err = bufio.NewReader(conn).ReadString('\n')
+		fmt.Print(line)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -77,6 +77,7 @@ type mac struct {
 	listener *net.UnixListener
 	file     *os.File // the listener's, for the helper
 	process  *exec.Cmd
+	ended    chan struct{} // closed when the process has ended
 	said     *strings.Builder
 }
 
@@ -145,17 +146,21 @@ func (m *mac) start() {
 	m.process.Stderr = m.said
 	m.process.Env = []string{}
 	must(m.t, m.process.Start())
-	p := m.process.Process
-	m.t.Cleanup(func() { p.Kill() })
+	process, ended := m.process, make(chan struct{})
+	m.ended = ended
+	go func() {
+		_ = process.Wait() // how it ended is asked of its state
+		close(ended)
+	}()
+	m.t.Cleanup(func() {
+		process.Process.Kill()
+		<-ended
+	})
 }
 
 // end waits for the helper's end and returns how it ended.
 func (m *mac) end() syscall.WaitStatus {
-	m.t.Helper()
-	var exit *exec.ExitError
-	if err := m.process.Wait(); err != nil && !errors.As(err, &exit) {
-		m.t.Fatal(err)
-	}
+	<-m.ended
 	return m.process.ProcessState.Sys().(syscall.WaitStatus)
 }
 

@@ -89,6 +89,7 @@ func (d Folder) Append(name, line string) error {
 		return err
 	}
 	defer root.Close()
+	d.step("append")
 	f, err := d.file(root, name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
