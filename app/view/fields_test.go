@@ -95,6 +95,10 @@ var plain = map[string]string{
 	"largest_fit.context_tokens":   "a plan has a context",
 	"background[].processor_cores": "what cannot be measured is not listed",
 	"background[].processes":       "a program has at least one",
+	"limit.set_bytes":              "0 is the system's default",
+	"limit.lease.value_bytes":      "a trial is of a limit",
+	"limit.lease.previous_bytes":   "0 is the system's default",
+	"limit.lease.until":            "a trial ends at some moment",
 	"problems.*.reason":            "a problem is its reason",
 }
 

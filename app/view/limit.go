@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -200,5 +201,5 @@ func firstText(texts ...string) string {
 	return ""
 }
 
-// exact is an amount of memory in GiB to two digits.
-func exact(n uint64) string { return fmt.Sprintf("%.2f GiB", float64(n)/gibibyte) }
+// exact is an amount of memory in GiB to two digits, a half rounded up.
+func exact(n uint64) string { return fmt.Sprintf("%.2f GiB", math.Round(float64(n)/gibibyte*100)/100) }

@@ -62,6 +62,8 @@ func (sc *scene) limitChoice(l *monitor.Limit, step wired.Step, recommended bool
 	}
 	if c.Forbidden {
 		c.Detail = line(c.Detail, sc.Text("wired.choice.short", Args{"Size": optional(use)}))
+	} else if step.ContextAfter != step.ContextBefore && sc.ollama() {
+		c.Detail = line(c.Detail, sc.Text("wired.choice.context", Args{"Tokens": tokens(step.ContextAfter)}))
 	}
 	c.Action = Action{Command: monitor.Command{Kind: monitor.CommandSetLimit, Bytes: &bytes}, Enabled: !c.Chosen && !c.Forbidden}
 	return c

@@ -89,11 +89,11 @@ func (sc *scene) overNote(step wired.Step) string {
 // raises reports that a step is put on trial: it is above what is set, or was
 // before the trial that is open, where a limit is set at all.
 func (sc *scene) raises(step wired.Step) bool {
-	base := sc.s.Limit.Set
+	base, to := sc.s.Limit.Set, step.Limit.Bytes()
 	if lease := sc.s.Limit.Lease; lease != nil {
-		base = lease.Previous
+		return to > lease.Previous
 	}
-	return step.Limit > 0 && (base == 0 || step.Limit.Bytes() >= base)
+	return to > 0 && to >= base
 }
 
 // pressureNote says why a trial will not end well by itself.

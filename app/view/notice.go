@@ -45,6 +45,8 @@ func (r *Renderer) notice(e monitor.Event, u monitor.Update) (Notice, bool) {
 			return Notice{}, false
 		}
 		return Notice{ID: e.Alert.ID, Severity: e.Alert.Severity, Withdraw: true}, true
+	case monitor.EventLimit:
+		return r.limitNotice(e, u), true
 	case monitor.EventUnloaded:
 		return r.unloadNotice(e, "event.unloaded", monitor.SeverityInfo), true
 	case monitor.EventUnloadHeld:
