@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/monitor"
 	"plimsoll/monitor/api"
+	"plimsoll/monitor/backend"
 )
 
 // TestErrorsEndWithWhatToDo: each failure a person can meet has a sentence that
@@ -22,6 +23,7 @@ func TestErrorsEndWithWhatToDo(t *testing.T) {
 		"no_model":      fmt.Errorf("unload x: %w", monitor.ErrNoModel),
 		"cloud":         monitor.ErrCloud,
 		"no_backend":    monitor.ErrNoBackend,
+		"fixed_model":   fmt.Errorf("unloading x: %w", backend.ErrFixed),
 		"bad_command":   monitor.ErrBadCommand,
 		"no_agent":      fmt.Errorf("status: %w", api.ErrNoAgent),
 		"agent_gone":    api.ErrGone,

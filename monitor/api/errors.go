@@ -29,7 +29,7 @@ func (e *Error) Error() string {
 }
 
 // Code names the failure: "no_agent", "agent_gone", "agent_running",
-// "unsafe_socket", "path_too_long", "no_model", "cloud", "no_backend",
+// "unsafe_socket", "path_too_long", "no_model", "cloud", "fixed_model", "no_backend",
 // "bad_command", "bad_request", "bad_settings", "bad_hot" (the
 // temperature of the settings), "no_window", "not_running" or
 // "timeout" (the model server) or "failed".
@@ -73,6 +73,7 @@ var wireErrors = []struct {
 	{monitor.ErrNoModel, "no_model", http.StatusNotFound},
 	{monitor.ErrCloud, "cloud", http.StatusConflict},
 	{backend.ErrCloud, "cloud", http.StatusConflict},
+	{backend.ErrFixed, "fixed_model", http.StatusConflict},
 	{monitor.ErrNoBackend, "no_backend", http.StatusBadGateway},
 	{monitor.ErrBadCommand, "bad_command", http.StatusBadRequest},
 	{monitor.ErrInFlight, "in_flight", http.StatusConflict},
