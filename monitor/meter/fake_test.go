@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -114,6 +115,14 @@ func (b *bench) next(t *testing.T) Finished {
 		t.Fatal("no request was finished")
 		panic("unreachable")
 	}
+}
+
+// told reports whether anything was finished, once nothing is in flight.
+func (b *bench) told() bool {
+	for b.meter.InFlight() > 0 {
+		runtime.Gosched()
+	}
+	return len(b.finished) > 0
 }
 
 // metered asks and returns what the meter says of it.

@@ -117,6 +117,9 @@ func (m *Meter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Without this, net/http closes the request's body when the answer begins, and
 	// streams are cut (golang/go#40747: 65 of 600 with a fast server, 0 with it).
 	http.NewResponseController(w).EnableFullDuplex() //nolint:errcheck // HTTP/2 has it anyway
+	// And with it, a body that the server did not read to its end makes the next
+	// request of this client fail (golang/go#68560), unless it is closed here.
+	defer r.Body.Close()
 	if r.Method != http.MethodPost || !endpoints[r.URL.Path] {
 		m.proxy.ServeHTTP(w, r)
 		return

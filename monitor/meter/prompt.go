@@ -49,7 +49,13 @@ func (p *prompt) whole() bool { return p.scan.state == scanDone && p.size <= loo
 
 // tokens is how many tokens the prompt may have: four bytes each is a usual
 // figure for English and, by chance, for Chinese too.
-func (p *prompt) tokens() int { return p.text / 4 }
+func (p *prompt) tokens() int {
+	text := p.text
+	if p.scan.handing && !picture(p.scan.path) {
+		text += p.scan.size // of a string whose end has not come, or is not looked at
+	}
+	return text / 4
+}
 
 // asking are the members of a request that are to be read by the model.
 var asking = map[string]bool{

@@ -168,6 +168,14 @@ func same(a, b []byte) int {
 	return n
 }
 
+// check reads a request whose answer has begun, and breaks that off where the
+// request is not as it was made.
+func (x Exchange) check(r *http.Request) {
+	if got, err := io.ReadAll(r.Body); err != nil || !bytes.Equal(got, x.Body) {
+		panic(http.ErrAbortHandler)
+	}
+}
+
 // handler answers each exchange as it was made, and with 400 where the request is
 // not as it was made.
 func handler(seed uint64) http.Handler {
@@ -195,10 +203,11 @@ func handler(seed uint64) http.Handler {
 				w.(http.Flusher).Flush()
 			}
 			if n == 0 && x.early {
-				if got, err := io.ReadAll(r.Body); err != nil || !bytes.Equal(got, x.Body) {
-					panic(http.ErrAbortHandler)
-				}
+				x.check(r)
 			}
+		}
+		if len(x.pieces) == 0 && x.early {
+			x.check(r)
 		}
 	})
 }
