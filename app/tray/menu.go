@@ -40,6 +40,7 @@ type menu struct {
 	demo, headline, stale  *line
 	memory, swap, pressure *line
 	heat, throttle, gpu    *line
+	limit                  *limitMenu
 	consumer               *line
 	servers                []*line
 	nothing, more          *line
@@ -115,10 +116,12 @@ func (m *menu) addRow(parent Row, clicked func()) *line { return newLine(m.tray,
 func (m *menu) addFacts() {
 	for _, l := range []**line{
 		&m.demo, &m.headline, &m.stale, &m.memory, &m.swap, &m.pressure,
-		&m.heat, &m.throttle, &m.gpu, &m.consumer,
+		&m.heat, &m.throttle, &m.gpu,
 	} {
 		*l = m.addRow(nil, nil)
 	}
+	m.addLimit()
+	m.consumer = m.addRow(nil, nil)
 }
 
 func (m *menu) addModels() {

@@ -41,6 +41,7 @@ func (m *menu) show(v view.View, looking bool) {
 	if fresh {
 		m.showFacts(v)
 	}
+	m.showLimit(v.Limit, now, fresh)
 	m.showServers(v.Servers)
 	m.showModels(v.Models, now, fresh)
 	m.unloadAll.show("", v.UnloadAll, now)

@@ -51,7 +51,7 @@ func same(a, b *monitor.Command) bool {
 		return a == b
 	}
 	return a.Kind == b.Kind && a.Backend == b.Backend && a.Model == b.Model &&
-		equal(a.Keep, b.Keep) && equal(a.PID, b.PID)
+		equal(a.Keep, b.Keep) && equal(a.PID, b.PID) && equal(a.Bytes, b.Bytes)
 }
 
 func equal[T comparable](a, b *T) bool {

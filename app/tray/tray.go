@@ -41,7 +41,7 @@ type Config struct {
 	Words *view.Renderer
 	// Do gets the commands of clicks, in their order, from one goroutine.
 	Do func(monitor.Command)
-	// Open shows the window on a page: "" or "settings".
+	// Open shows the window on a page: "", "limit" or "settings".
 	Open func(page string)
 	// Quit ends the program.
 	Quit func()

@@ -32,8 +32,12 @@ func limitMachine(s *monitor.Snapshot) wired.Machine {
 func (sc *scene) limitChoices(l *monitor.Limit) ([]LimitChoice, string) {
 	m := limitMachine(sc.s)
 	advice := wired.Advise(m)
+	id := "wired.choice.default"
+	if l.Set > 0 {
+		id = "wired.choice.back"
+	}
 	choices := []LimitChoice{{
-		Label:  sc.Text("wired.choice.default", Args{"Size": sc.byDefault(l)}),
+		Label:  sc.Text(id, Args{"Size": sc.byDefault(l)}),
 		Chosen: l.Set == 0,
 		Action: Action{Command: monitor.Command{Kind: monitor.CommandResetLimit}, Enabled: l.Set > 0},
 	}}
