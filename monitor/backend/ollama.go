@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ollama/ollama/api"
+
+	"plimsoll/monitor/backend/serverlog"
 )
 
 const (
@@ -29,6 +31,7 @@ type Option func(*watching)
 type watching struct {
 	name string
 	now  func() time.Time
+	log  *serverlog.Follower
 }
 
 // WithName gives the backend another name than that of its kind; names tell
@@ -45,6 +48,7 @@ type ollama struct {
 	now  func() time.Time
 	http *http.Client
 	api  *api.Client
+	log  *serverlog.Follower // nil: there is none to follow
 
 	turn chan struct{} // held by the Poll that is under way
 
@@ -57,6 +61,8 @@ type ollama struct {
 	modelsAt  time.Time      // zero: ask as soon as may be
 	modelsFor string         // the resident models when the list was asked for
 	shown     map[string]*shown
+	shownAt   time.Time     // when a model on disk was asked about last
+	described []Description // not handed out yet
 }
 
 // NewOllama watches the Ollama server at an address in any form of OLLAMA_HOST;
@@ -64,8 +70,8 @@ type ollama struct {
 // ErrAddress, means that the address cannot be used.
 //
 // Looking asks for /api/ps each time, for /api/version and /api/tags seldom and
-// for /api/show once a resident model: nothing that loads a model or moves its
-// expiry. /api/generate and /api/embed are sent only by Unload and Keep.
+// for /api/show once a model, on disk one in ten seconds: nothing that loads a
+// model or moves its expiry. /api/generate and /api/embed are sent only by Unload and Keep.
 func NewOllama(server string, opts ...Option) (Backend, error) {
 	base, err := ParseHost(server)
 	if err != nil {
@@ -78,6 +84,9 @@ func NewOllama(server string, opts ...Option) (Backend, error) {
 	o := &ollama{
 		name: w.name, now: w.now, http: newClient(base, http.ProxyFromEnvironment),
 		turn: make(chan struct{}, 1), shown: map[string]*shown{},
+	}
+	if loopback(base.Hostname()) {
+		o.log = w.log
 	}
 	plain := *base
 	plain.User = nil
@@ -93,6 +102,9 @@ func (o *ollama) Address() string { return strings.TrimSuffix(o.base.String(), "
 // closed drops them by itself after half a minute.
 func (o *ollama) Close() error {
 	o.http.CloseIdleConnections()
+	if o.log != nil {
+		return o.log.Close()
+	}
 	return nil
 }
 
@@ -107,6 +119,7 @@ func (o *ollama) Poll(ctx context.Context) Answer {
 	case <-ctx.Done():
 		return o.fail(caller, ctx.Err())
 	}
+	defer o.followLog()
 	if err := o.askVersion(ctx); err != nil {
 		return o.fail(caller, err)
 	}
@@ -117,6 +130,7 @@ func (o *ollama) Poll(ctx context.Context) Answer {
 	o.answered(took)
 	o.askModels(ctx, running)
 	o.askShown(ctx, running)
+	o.askInstalled(ctx, running)
 	return o.answer(running)
 }
 
@@ -150,7 +164,7 @@ func (o *ollama) fail(caller context.Context, err error) Answer {
 func (o *ollama) answer(running []loaded) Answer {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	a := Answer{Status: o.status, Models: o.modelsNow(), Residents: make([]Resident, 0, len(running))}
+	a := Answer{Status: o.status, Models: o.modelsNow(), Residents: make([]Resident, 0, len(running)), Described: o.takeDescribed()}
 	for _, r := range running {
 		a.Residents = append(a.Residents, o.resident(r))
 	}

@@ -79,22 +79,30 @@ func (p *Parser) context(text string, l *line) {
 		p.emit(Event{Kind: CacheRefused}, l)
 		return
 	}
+	if decided, ok := strings.CutPrefix(text, "Flash Attention was auto, set to "); ok {
+		p.current().FlashAttention = new(decided == "enabled")
+		return
+	}
 	name, value, ok := strings.Cut(text, "=")
 	if !ok {
 		return
 	}
-	value = strings.TrimSpace(value)
+	load, value := p.current(), strings.TrimSpace(value)
 	switch strings.TrimSpace(name) {
-	case "n_ctx":
-		p.current().Cells = positive(value)
+	case "n_ctx": // rounded up; what was asked for is told before
+		if load.Cells == nil || *load.Cells == 0 {
+			load.Cells = positive(value)
+		}
 	case "n_seq_max":
-		p.current().Slots = positive(value)
+		if load.Slots == nil {
+			load.Slots = positive(value)
+		}
 	case "flash_attn":
 		switch value {
 		case "1", "enabled":
-			p.current().FlashAttention = new(true)
+			load.FlashAttention = new(true)
 		case "0", "disabled":
-			p.current().FlashAttention = new(false)
+			load.FlashAttention = new(false)
 		}
 	}
 }

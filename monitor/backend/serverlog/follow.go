@@ -73,6 +73,7 @@ type Follower struct {
 	status Status
 	events []Event
 	began  bool // a first look was taken
+	closed bool
 }
 
 // NewFollower follows the newest of the files at paths, of which any may be
@@ -90,6 +91,9 @@ func NewFollower(paths []string, journal bool) *Follower {
 func (f *Follower) Poll(now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
 	defer func() { f.began = true }()
 	path, info, err := f.newest()
 	same := err == nil && path == f.path && f.file != nil && os.SameFile(info, f.info)
@@ -193,12 +197,12 @@ func (f *Follower) close() {
 	f.file = nil
 }
 
-// Close ends the following. A Poll afterwards begins anew.
+// Close ends the following. A Poll afterwards does nothing.
 func (f *Follower) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.close()
-	f.info, f.path, f.line, f.began = nil, "", nil, false
+	f.line, f.closed = nil, true
 	return nil
 }
 
