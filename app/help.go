@@ -44,7 +44,7 @@ func (p *program) helpSection(out io.Writer, heading, body string) {
 
 func (p *program) usageLine(cmd *cobra.Command) string {
 	line := cmd.UseLine()
-	if !cmd.HasParent() {
+	if cmd.HasAvailableSubCommands() {
 		return line + " " + p.words.Text("cli.help.any_command") + " " + p.words.Text("cli.help.any_flags")
 	}
 	return line + " " + p.words.Text("cli.help.any_flags")

@@ -10,7 +10,9 @@ import (
 	"plimsoll/monitor"
 )
 
-var commands = []string{"status", "models", "fit", "doctor", "window", "unload", "keep", "record", "replay", "serve", "demo", "completion", "version", "help"}
+var commands = []string{"status", "models", "fit", "doctor", "window", "unload", "keep",
+	"limit", "limit get", "limit set", "limit confirm", "limit reset", "limit install", "limit uninstall", "limit status",
+	"record", "replay", "serve", "demo", "completion", "version", "help"}
 
 func TestHelp(t *testing.T) {
 	w := newWorld(t)
@@ -20,12 +22,13 @@ func TestHelp(t *testing.T) {
 			t.Errorf("--help: exit code %d, %s", code, errs)
 		}
 		for _, name := range commands {
-			code, out, errs := w.run("--lang", language, "help", name)
+			words := strings.Fields(name)
+			code, out, errs := w.run(append([]string{"--lang", language, "help"}, words...)...)
 			if code != 0 || errs != "" {
 				t.Errorf("help %s: exit code %d, %s", name, code, errs)
 			}
 			all += "\n===== " + name + "\n" + out
-			if _, flag, _ := w.run("--lang="+language, name, "-h"); flag != out {
+			if _, flag, _ := w.run(append(append([]string{"--lang=" + language}, words...), "-h")...); flag != out {
 				t.Errorf("%s -h and help %s differ:\n%s\n%s", name, name, flag, out)
 			}
 		}
@@ -40,7 +43,7 @@ func TestNoCommandIsLeftInEnglish(t *testing.T) {
 	english := regexp.MustCompile(`[a-z]+ [a-z]+ [a-z]+`)
 	chinese := regexp.MustCompile(`\p{Han}`)
 	for _, name := range append([]string{"--help"}, commands...) {
-		_, out, _ := w.run("--lang", "zh", name, "-h")
+		_, out, _ := w.run(append(append([]string{"--lang", "zh"}, strings.Fields(name)...), "-h")...)
 		for line := range strings.Lines(out) {
 			if english.MatchString(line) && !chinese.MatchString(line) && !strings.Contains(line, "plimsoll") {
 				t.Errorf("plimsoll %s --help in Chinese says %q", name, line)
@@ -72,6 +75,11 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"keep", "a"}, "DURATION is missing", "plimsoll keep --help"},
 		{[]string{"keep", "a", "0"}, "0 is no time to keep a model", "plimsoll keep --help"},
 		{[]string{"keep", "a", "later"}, "later is no time to keep a model", "plimsoll keep --help"},
+		{[]string{"limit", "sett"}, "Did you mean get, set?", "plimsoll limit --help"},
+		{[]string{"limit", "set"}, "AMOUNT is missing", "plimsoll limit set --help"},
+		{[]string{"limit", "set", "26", "GiB"}, "GiB is one argument too many", "plimsoll limit set --help"},
+		{[]string{"limit", "set", "26GiB", "--lease", "5s"}, "--lease takes a time from 30s to 10m, not 5s", "plimsoll limit set --help"},
+		{[]string{"limit", "confirm", "now"}, "now is one argument too many", "plimsoll limit confirm --help"},
 		{[]string{"record"}, "FILE is missing", "plimsoll record --help"},
 		{[]string{"replay"}, "FILE is missing", "plimsoll replay --help"},
 		{[]string{"replay", "-", "--speed", "-1"}, "--speed takes a number above 0, not -1", "plimsoll replay --help"},

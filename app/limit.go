@@ -23,7 +23,14 @@ import (
 // agent they work on the agent's machine, the simulated one included.
 func (p *program) limitCommand() *cobra.Command {
 	cmd := p.getLimitCommand("limit", "limit", groupAct)
-	cmd.Args = p.noSuchCommand
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := p.noSuchCommand(cmd, args)
+		if f, ok := errors.AsType[*failure](err); ok {
+			f.hint = cmd.CommandPath() + " --help"
+		}
+		return err
+	}
 	cmd.AddCommand(
 		p.getLimitCommand("limit_get", "get", ""), p.setLimitCommand(), p.confirmLimitCommand(), p.resetLimitCommand(),
 		p.installCommand(), p.uninstallCommand(), p.limitStatusCommand(),
@@ -152,7 +159,10 @@ func (p *program) printLimitRow(u monitor.Update, l *view.Limit) {
 // printRestarts names the servers that must be restarted, and how.
 func (p *program) printRestarts(l *view.Limit) {
 	for _, r := range l.Restarts {
-		p.say(p.out, "limit.restart", view.Args{"Why": r.Why, "Command": r.Command})
+		fmt.Fprintln(p.out, r.Why)
+		if r.Command != "" {
+			p.say(p.out, "limit.by_hand", view.Args{"Command": r.Command})
+		}
 	}
 }
 

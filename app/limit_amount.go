@@ -62,7 +62,8 @@ func (p *program) recommended(u monitor.Update) (wired.MiB, error) {
 	l := p.words.Render(u, p.now(u)).Limit
 	i := slices.IndexFunc(l.Choices, func(c view.LimitChoice) bool { return c.Recommended })
 	if i < 0 {
-		return 0, failed("limit.no_recommendation", view.Args{"Reason": l.Nothing})
+		p.complain(l.Nothing)
+		return 0, told(exitFailed)
 	}
 	return wired.MiB(l.Choices[i].Bytes >> 20), nil
 }

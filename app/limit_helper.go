@@ -71,6 +71,9 @@ func (p *program) personOf() string {
 	return strconv.Itoa(os.Geteuid())
 }
 
+// errSimulated says that the agent's machine is a simulated one.
+var errSimulated = errors.New("a simulated Mac")
+
 // thisLimit is the limit of this machine, whose helper can be installed. An agent that
 // was named must be one of it: a simulated Mac has its helper from the start.
 func (p *program) thisLimit(ctx context.Context) (localLimit, error) {
@@ -82,7 +85,7 @@ func (p *program) thisLimit(ctx context.Context) (localLimit, error) {
 			return nil, err
 		}
 		if health.Simulated {
-			return nil, failed("limit.simulated", nil)
+			return nil, &failure{code: exitFailed, id: "limit.simulated", cause: errSimulated}
 		}
 	}
 	local, err := p.machine()
@@ -108,6 +111,9 @@ func (p *program) limitStatusCommand() *cobra.Command {
 	cmd := p.command("limit_status", "status", "", func(cmd *cobra.Command, _ []string) error {
 		ctx := cmd.Context()
 		l, err := p.thisLimit(ctx)
+		if errors.Is(err, errSimulated) {
+			return p.printSimulated(ctx)
+		}
 		if err != nil {
 			return err
 		}
@@ -124,6 +130,18 @@ func (p *program) limitStatusCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, p.words.Text("cli.limit.json"))
 	cmd.Args = takes()
 	return cmd
+}
+
+// printSimulated is how the helper of a simulated Mac stands.
+func (p *program) printSimulated(ctx context.Context) error {
+	_, update, end, err := p.limitSource(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	fmt.Fprintln(p.out, p.words.Render(update, p.now(update)).Limit.Helper)
+	p.say(p.out, "limit.simulated")
+	return nil
 }
 
 // helperStatus is how the helper of this machine stands.

@@ -101,21 +101,29 @@ func (p *program) setLimit(ctx context.Context, amount string, lease time.Durati
 		}
 		return err
 	}
-	return p.showSet(ctx, s, to, alone)
+	return p.showSet(ctx, s, to)
 }
 
-// showSet waits until the change is seen, by Metal too where that answers.
-func (p *program) showSet(ctx context.Context, s source, to wired.MiB, alone bool) error {
-	var seen bool
+// limitUpdates are how many updates after the change are waited for at most: by
+// then Metal has been asked, and how to restart a server is known or will not be.
+const limitUpdates = 4
+
+// showSet waits until the change is seen, by Metal too where that answers, and shows it.
+func (p *program) showSet(ctx context.Context, s source, to wired.MiB) error {
+	seen := 0
 	update, err := p.awaitLimit(ctx, s, func(u monitor.Update) bool {
 		l := u.Snapshot.Limit
-		seen = l != nil && l.Set == to.Bytes()
-		return seen && (to == 0 || l.Effective == nil || *l.Effective>>20 == uint64(to))
+		if l == nil || l.Set != to.Bytes() {
+			return false
+		}
+		seen++
+		shown := to == 0 || l.Effective == nil || *l.Effective>>20 == uint64(to)
+		return shown && len(l.Commands) >= len(l.Stale) && seen > 1 || seen == limitUpdates
 	})
 	if err != nil {
 		return err
 	}
-	if !seen {
+	if seen == 0 {
 		return failed("limit.not_seen", nil)
 	}
 	l := p.words.Render(update, p.now(update)).Limit

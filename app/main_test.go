@@ -162,8 +162,8 @@ func (w *world) agent() (socket string, stop func()) {
 		ended <- p.runAgent(ctx, agentConfig{
 			socket: socket, settings: &settingsFile{}, local: w.mac, clock: w.clock, simulated: true,
 			server:     func(api.Settings) (backend.Backend, error) { return p.server(api.Settings{}) },
-			endProcess: w.mac.EndProcess,
-			listening:  func(*agent) { close(listening) },
+			endProcess: w.mac.EndProcess, limiter: newDemoLimit(w.mac),
+			listening: func(*agent) { close(listening) },
 		})
 	}()
 	select {
