@@ -3,12 +3,15 @@ package view
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+	"time"
+
+	"github.com/mattn/go-runewidth"
 
 	"plimsoll"
 	"plimsoll/metal"
 	"plimsoll/monitor"
 	"plimsoll/monitor/backend"
+	"plimsoll/monitor/request"
 )
 
 // demo is the mark of the simulator.
@@ -70,33 +73,85 @@ func (sc *scene) fact(id, value string) string {
 	return sc.Text(id, Args{"Value": value})
 }
 
-// titleWidth is how many cells a number in the title has: "999.9".
-const titleWidth = 5
+// numberWidth is how many cells a number in the title has: "999.9".
+const numberWidth = 5
 
-// title is the text beside the icon on macOS. It has one width for every
-// headroom up to 999.9 GiB and for its absence, so that the items beside it
-// stand still. Without headroom the used share of memory stands in.
+// The title has one width while nothing is in memory and another, with room for
+// "reading 999k", while something is: the items beside it move when a model comes
+// or goes and at no other time.
+const (
+	titleNarrow = numberWidth + len(" GiB")
+	titleWide   = 12
+)
+
+// title is the text beside the icon on macOS: the request that matters now, else
+// what the next model may take. Without either the used share of memory stands in.
 func (sc *scene) title() string {
-	const unit = " GiB"
-	text := ""
-	if h := sc.s.Headroom; h != nil {
-		number := gib(h.Bytes)
-		if len(number) > titleWidth {
-			number, _, _ = strings.Cut(number, ".")
-		}
-		text = padded(number, titleWidth) + unit
-	} else if m := sc.s.Memory; m != nil && m.Used != nil && m.Total != nil && *m.Total > 0 {
-		text = padded(percent(share(*m.Used, *m.Total)), titleWidth+len(unit))
+	width := titleNarrow
+	if len(sc.s.Residents) > 0 || sc.s.Requests != nil {
+		width = titleWide
 	}
-	if demo := sc.demo(); demo != "" {
-		text = joined(" ", []string{demo, text})
+	text := sc.titleOfRequest()
+	if text == "" {
+		text = sc.titleOfMemory()
 	}
-	return text
+	if text == "" {
+		return sc.demo()
+	}
+	return joined(" ", []string{sc.demo(), padded(text, width)})
 }
 
-// padded fills a text up to width cells with figure spaces from the left.
+func (sc *scene) titleOfMemory() string {
+	if h := sc.s.Headroom; h != nil {
+		number := gib(h.Bytes)
+		if len(number) > numberWidth {
+			number, _, _ = strings.Cut(number, ".")
+		}
+		return number + " GiB"
+	}
+	if m := sc.s.Memory; m != nil && m.Used != nil && m.Total != nil && *m.Total > 0 {
+		return percent(share(*m.Used, *m.Total))
+	}
+	return ""
+}
+
+// titleKeeps is how long the last request stays in the title.
+const titleKeeps = 10 * time.Minute
+
+// titleOfRequest is "11.2 t/s" while tokens are made, "reading 12k" while a prompt
+// is read, and "11.2 ·3m" for ten minutes after. "" when there is nothing to say.
+func (sc *scene) titleOfRequest() string {
+	r := sc.leading()
+	switch {
+	case r == nil:
+		return ""
+	case r.Phase == request.PhasePrefill && soFar(r) > 0:
+		return sc.Text("request.title.reading", Args{"Tokens": thousands(soFar(r))})
+	case r.Phase == request.PhaseDecode:
+		if rate := plainRate(r.Live); rate != "" {
+			return sc.Text("request.title.rate", Args{"Rate": rate})
+		}
+		return sc.Text("request.title.decode")
+	case r.Phase != request.PhaseDone:
+		if id := "request.title." + string(r.Phase); sc.has(id) {
+			return sc.Text(id)
+		}
+		return ""
+	}
+	age := max(0, sc.now.Sub(ended(r)))
+	switch {
+	case age >= titleKeeps:
+		return ""
+	case age < time.Minute:
+		return sc.Text("request.title.last", Args{"Rate": plainRate(r.Decode), "Age": "<1m"})
+	}
+	return sc.Text("request.title.last", Args{"Rate": plainRate(r.Decode), "Age": fmt.Sprintf("%dm", age/time.Minute)})
+}
+
+// padded fills a text up to width cells with figure spaces from the left. A
+// Chinese letter takes two.
 func padded(text string, width int) string {
-	return strings.Repeat(figureSpace, max(0, width-utf8.RuneCountInString(text))) + text
+	return strings.Repeat(figureSpace, max(0, width-runewidth.StringWidth(text))) + text
 }
 
 // badge is headroom in whole GiB, rounded down: there is no less than it says.

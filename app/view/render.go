@@ -44,6 +44,8 @@ func (r *Renderer) Render(u monitor.Update, now time.Time) View {
 		Bar:             sc.bar(),
 		Servers:         sc.servers(),
 		Models:          sc.models(),
+		Speed:           sc.speed(),
+		Requests:        sc.requests(),
 		UnloadAll:       sc.unloadAll(),
 		Alerts:          sc.alerts(),
 		Recent:          sc.recent(),

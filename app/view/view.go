@@ -67,6 +67,10 @@ type View struct {
 	Bar     Bar
 	Servers []Server
 	Models  []Model
+	// Speed is the request that matters now: the one in flight, or the last.
+	Speed Row
+	// Requests are those in flight, oldest first, then the recent ones, newest first.
+	Requests []Request
 	// UnloadAll is there while two models or more could be unloaded.
 	UnloadAll *Action
 	Alerts    []Alert
