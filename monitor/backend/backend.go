@@ -126,6 +126,8 @@ type Model struct {
 	Capabilities []string   `json:"capabilities,omitempty"`
 	Cloud        bool       `json:"cloud,omitzero"`
 	Modified     *time.Time `json:"modified,omitempty"`
+	// Digest tells two models of one name apart. Not published.
+	Digest string `json:"-"`
 }
 
 // Answer is the outcome of one Poll.
@@ -135,4 +137,18 @@ type Answer struct {
 	Residents []Resident
 	// Models is what is on disk, sorted by model. nil when it is not known yet.
 	Models []Model
+	// Described is what this poll learned of how models are built: of each digest it
+	// is told once.
+	Described []Description
+}
+
+// Description is what a server says of one model, in its own words.
+type Description struct {
+	Model string
+	// Digest tells builds apart; the model's name where the server has none.
+	Digest string
+	// Size is the model's files in bytes, where it is on disk.
+	Size *uint64
+	// Reply is JSON as Describer has it.
+	Reply []byte
 }

@@ -134,7 +134,7 @@ func (o *ollama) details(ctx context.Context, r loaded, all []loaded) *shown {
 	s := o.shown[r.key()]
 	o.mu.Unlock()
 	if s == nil || s.failed {
-		s = o.fetchShown(ctx, r.name())
+		s = o.fetchShown(ctx, r.name(), r.key())
 		o.remember(r.key(), s, all)
 	}
 	return s

@@ -12,9 +12,12 @@ import (
 
 const (
 	// shownMost is how many models' details are remembered.
-	shownMost = 64
+	shownMost = 1024
 	// shownRetry is when details that could not be had are asked for again.
 	shownRetry = time.Minute
+	// shownSpacing is the least time between two models on disk that are asked about:
+	// a server with a hundred of them is not kept busy.
+	shownSpacing = 10 * time.Second
 	// capabilityMost and capabilityLimit bound what a model can do, in words and
 	// in bytes a word: servers know eight, of eleven bytes at most.
 	capabilityMost, capabilityLimit = 16, 32
@@ -42,14 +45,44 @@ func (o *ollama) askShown(ctx context.Context, running []loaded) {
 		due = due && !o.cloud(r.name())
 		o.mu.Unlock()
 		if due && ctx.Err() == nil {
-			s := o.fetchShown(ctx, r.name())
+			s := o.fetchShown(ctx, r.name(), r.key())
 			o.remember(r.key(), s, running)
 		}
 	}
 }
 
+// askInstalled asks for the details of one model on disk that was never asked about:
+// of each build once, and not often.
+func (o *ollama) askInstalled(ctx context.Context, running []loaded) {
+	o.mu.Lock()
+	var next *listed
+	if o.now().Sub(o.shownAt) >= shownSpacing && len(o.shown) < shownMost {
+		for i := range o.models {
+			if m := &o.models[i]; !m.Cloud && m.digest != "" && o.shown[m.digest] == nil {
+				next = new(*m)
+				break
+			}
+		}
+	}
+	if next != nil {
+		o.shownAt = o.now()
+	}
+	o.mu.Unlock()
+	if next != nil && ctx.Err() == nil {
+		s := o.fetchShown(ctx, next.Model.Model, next.digest)
+		o.remember(next.digest, s, running)
+	}
+}
+
+// takeDescribed hands out what was learned since the last time. The caller holds mu.
+func (o *ollama) takeDescribed() []Description {
+	described := o.described
+	o.described = nil
+	return described
+}
+
 // fetchShown asks for a model's details. That neither loads it nor keeps it.
-func (o *ollama) fetchShown(ctx context.Context, model string) *shown {
+func (o *ollama) fetchShown(ctx context.Context, model, digest string) *shown {
 	ctx, x := observed(ctx)
 	details, err := o.api.Show(ctx, &api.ShowRequest{Model: model})
 	if x.check(err) != nil {
@@ -67,6 +100,13 @@ func (o *ollama) fetchShown(ctx context.Context, model string) *shown {
 		}
 		s.capabilities = append(s.capabilities, string(c))
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	d := Description{Model: model, Digest: digest, Reply: x.body}
+	if m, there := o.find(model); there {
+		d.Size = m.Size
+	}
+	o.described = append(o.described, d)
 	return s
 }
 

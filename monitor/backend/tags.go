@@ -105,6 +105,7 @@ func (o *ollama) modelsNow() []Model {
 	models := make([]Model, len(o.models))
 	for i, m := range o.models {
 		models[i] = m.Model
+		models[i].Digest = m.digest
 		if s := o.shown[m.digest]; s != nil {
 			models[i].Capabilities = s.capabilities
 		}
