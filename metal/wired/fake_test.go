@@ -31,7 +31,7 @@ type fakeMac struct {
 
 	cut        int // the step at which the process is cut off, from 1; 0: none
 	steps      int
-	fail       map[string]error              // errors of "set", "write", "read FILE", "audit", "ram", "boot", "clock"
+	fail       map[string]error              // errors of "set", "get", "get after set", "write", "read FILE", "audit", "ram", "boot", "clock"
 	takes      func(uint64) uint64           // what the system makes of a value
 	continuous func() (time.Duration, error) // instead of now
 }
@@ -55,6 +55,9 @@ func (m *fakeMac) Sysctl(name string) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n, ok := m.sysctls[name]
+	if err := m.fail["get"]; err != nil {
+		return 0, err
+	}
 	if !ok {
 		return 0, fmt.Errorf("sysctl %s: %w", name, ErrNoKey)
 	}
@@ -72,6 +75,7 @@ func (m *fakeMac) SetSysctl(name string, value uint64) error {
 		value = m.takes(value)
 	}
 	m.sysctls[name] = value
+	m.fail["get"] = m.fail["get after set"]
 	m.step()
 	return nil
 }

@@ -43,7 +43,10 @@ func TestLease(t *testing.T) {
 	m.now += 119 * time.Second
 	tick(t, s, true)
 	stands(t, m, 26624, 0, 26624)
-	m.now += time.Second
+	m.now += 2 * time.Second
+	if l := m.state(t).Lease; l.Left != 0 {
+		t.Errorf("over, and not yet back: %+v", l)
+	}
 	tick(t, s, false)
 	stands(t, m, 0, 0, 0)
 
@@ -136,6 +139,9 @@ func TestSomebodyElse(t *testing.T) {
 				continue
 			}
 			want(t, s, "set 28672 lease 60 → ")
+			if l := m.state(t).Lease; l.Previous != 0 {
+				t.Errorf("%+v", l)
+			}
 			m.now += time.Minute
 			tick(t, s, false)
 			stands(t, m, 0, 0, 0)
@@ -233,6 +239,21 @@ func TestSystemTakesAnotherValue(t *testing.T) {
 	stands(t, m, 20000, 20000, 0)
 	want(t, s, "set 26000 lease 60 → ", "set 28672 lease 60 → "+CodeRefused)
 	stands(t, m, 20000, 20000, 0)
+}
+
+// TestNotReadAgain: a limit that was written, and nobody knows with what effect, is
+// taken back, and its lease stands until that is known too.
+func TestNotReadAgain(t *testing.T) {
+	m := newFakeMac(32 * gib)
+	s := NewServer(m, "1")
+	m.fail["get after set"] = errors.New("broken")
+	want(t, s, "set 28672 lease 60 → "+CodeFailed)
+	clear(m.fail)
+	stands(t, m, 0, 0, 28672)
+	want(t, s, "confirm → "+CodeChanged)
+	m.now += time.Minute
+	tick(t, s, false)
+	stands(t, m, 0, 0, 0)
 }
 
 // TestRevertThatFails is tried until it works.

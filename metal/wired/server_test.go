@@ -206,9 +206,11 @@ func TestRate(t *testing.T) {
 	if got := ask(s, 501, "version") + "," + ask(s, 501, "version"); got != ","+CodeBusy {
 		t.Errorf("after a second: %q", got)
 	}
-	m.now += time.Hour
-	for range burst {
-		ask(s, 501, "version")
+	for _, requests := range []int{1, burst} {
+		m.now += time.Hour
+		for range requests {
+			ask(s, 501, "version")
+		}
 	}
 	if got := ask(s, 501, "version"); got != CodeBusy {
 		t.Errorf("an hour gives more than %d: %q", burst, got)
