@@ -94,8 +94,9 @@ func (m *mac) tell(request string) bool {
 	conn, err := net.Dial("unix", m.path("socket"))
 	must(m.t, err)
 	defer conn.Close()
+	ended := m.ended
 	go func() {
-		<-m.ended
+		<-ended
 		conn.Close() // it would wait in the socket's queue for the next one
 	}()
 	fmt.Fprintln(conn, request)
