@@ -2,9 +2,28 @@
 // value means, which values are safe on a machine, what follows from one, and how
 // it is changed by a program that runs as root and can do nothing else.
 //
-// All that root does is Serve: the helper (metal/helper) brings a System that
+// All that root does is a Server: the helper (metal/helper) brings a System that
 // touches the machine, the simulated Mac and the tests bring others, and the code
 // in between is the same. The package imports the standard library alone.
+//
+// What a Server does with a limit:
+//
+//	raised    on trial: a lease is written down, then the limit is set. Unless it
+//	          is confirmed in time, the limit before it comes back. Raised again
+//	          meanwhile, that is still the one from before the first trial.
+//	confirmed remembered, if it is still the one that is set
+//	lowered   at once, without a lease, and remembered: the machine ran with more.
+//	          What is lower is measured from the limit before a trial.
+//	reset     at once the system's default; nothing is remembered
+//	start     what is remembered is set again, if it passes its checks; the start is
+//	          pending until the system has been up for 10 minutes after that. A
+//	          start that is still pending at the next one froze the machine: the
+//	          limit is not set again before a person confirms one.
+//
+// A value outside the bounds is never written, also not as the limit that comes
+// back: the default takes its place then. Whoever has root's rights may change the
+// limit by hand at any time; theirs stays, unless a trial ends and it is higher than
+// the one from before.
 package wired
 
 import "time"
