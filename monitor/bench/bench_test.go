@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -190,14 +191,14 @@ func TestBusyProgram(t *testing.T) {
 		{"a new process under an old number", metal.Process{PID: 5, Name: "new", CPU: new(1.0), Started: 1}, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			now := 0.0
+			var ticks atomic.Int64
 			r := good(t, newServer(), fakeWatcher{change: func(n int, u *monitor.Update) {
-				now = float64(n)
+				ticks.Store(int64(n))
 				u.Snapshot.Residents = []monitor.Resident{{Resident: backend.Resident{Model: "m:latest"}, RunnerPID: new(42)}}
 			}}, plan, func(c *Config) {
 				c.Own = []int{99}
 				c.Programs = func() ([]metal.Process, error) {
-					p := row.worker
+					p, now := row.worker, float64(ticks.Load())
 					if p.CPU != nil {
 						p.CPU = new(now)
 					}
