@@ -38,6 +38,8 @@ type menu struct {
 	fresh          time.Time // when numbers were last brought up to date
 
 	demo, headline, stale  *line
+	speed, pace            *line
+	relieve                *actionRow // what the pace asks for
 	memory, swap, pressure *line
 	heat, throttle, gpu    *line
 	limit                  *limitMenu
@@ -114,10 +116,11 @@ func (m *menu) speak(words *view.Renderer) {
 func (m *menu) addRow(parent Row, clicked func()) *line { return newLine(m.tray, parent, clicked) }
 
 func (m *menu) addFacts() {
-	for _, l := range []**line{
-		&m.demo, &m.headline, &m.stale, &m.memory, &m.swap, &m.pressure,
-		&m.heat, &m.throttle, &m.gpu,
-	} {
+	for _, l := range []**line{&m.demo, &m.headline, &m.stale, &m.speed, &m.pace} {
+		*l = m.addRow(nil, nil)
+	}
+	m.relieve = m.addAction(nil)
+	for _, l := range []**line{&m.memory, &m.swap, &m.pressure, &m.heat, &m.throttle, &m.gpu} {
 		*l = m.addRow(nil, nil)
 	}
 	m.addLimit()

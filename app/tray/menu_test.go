@@ -35,6 +35,9 @@ func TestMenuShowsEverything(t *testing.T) {
 	v := models("qwen3:14b", "llama3.2:3b")
 	v.Demo = "demo"
 	v.Line = view.Row{Label: "Headroom", Text: "2.1 GiB (GPU limit)"}
+	v.Speed = view.Row{Label: "Decode", Text: "decoding · 11.2 tokens/s · qwen3:14b"}
+	v.Diagnosis = view.Row{Label: "Pace of qwen3:14b", Text: "Slow: llama3.2:3b works at the same time"}
+	v.DiagnosisAction = &view.Action{Label: "Unload llama3.2:3b", Enabled: true, Command: monitor.Command{Kind: monitor.CommandUnload, Model: "llama3.2:3b"}}
 	v.Memory = view.Row{Label: "Memory", Text: "29.4 of 32 GiB"}
 	v.Swap = view.Row{Label: "Swap", Text: "1.2 of 4 GiB"}
 	v.Pressure = view.Row{Label: "Pressure", Text: "warning"}
@@ -53,6 +56,9 @@ func TestMenuShowsEverything(t *testing.T) {
 	s.show(v)
 	want := `(demo)
 (Headroom: 2.1 GiB (GPU limit))
+(Decode: decoding · 11.2 tokens/s · qwen3:14b)
+(Pace of qwen3:14b: Slow: llama3.2:3b works at the same time)
+→ Unload llama3.2:3b
 (Memory: 29.4 of 32 GiB)
 (Swap: 1.2 of 4 GiB)
 (Pressure: warning)

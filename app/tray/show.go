@@ -40,6 +40,7 @@ func (m *menu) show(v view.View, looking bool) {
 	}
 	if fresh {
 		m.showFacts(v)
+		m.relieve.show("→ ", v.DiagnosisAction, now)
 	}
 	m.showLimit(v.Limit, now, fresh)
 	m.showServers(v.Servers)
@@ -81,7 +82,7 @@ func (m *menu) showFacts(v view.View) {
 		line *line
 		row  view.Row
 	}{
-		{m.memory, v.Memory}, {m.swap, v.Swap}, {m.pressure, v.Pressure},
+		{m.speed, v.Speed}, {m.pace, v.Diagnosis}, {m.memory, v.Memory}, {m.swap, v.Swap}, {m.pressure, v.Pressure},
 		{m.heat, v.Heat}, {m.throttle, v.Throttle}, {m.gpu, v.GPU},
 	} {
 		fact.line.show(m.text(fact.row), fact.row.Detail, false)
