@@ -140,11 +140,37 @@ step() {
   return "$status"
 }
 
-# build_programs builds both programs into bin/.
+# app_version prints the version of Plimsoll, which stands in one place.
+app_version() { sed -n 's/^Version = "\(.*\)"$/\1/p' FyneApp.toml; }
+
+# build_helper builds the program that runs as root on a Mac. It comes first: the
+# agent is built for this very file, so it is signed before it is looked at, and
+# nothing may change it afterwards.
+build_helper() {
+  step "building the helper" env CGO_ENABLED=0 go build -trimpath -buildvcs=false \
+    -ldflags "-s -w -X main.version=$(app_version)" -o bin/plimsoll-helper ./metal/helper
+  if [ "$system" = Darwin ]; then
+    step "signing the helper" codesign --force --sign - --identifier dev.plimsoll.helper bin/plimsoll-helper
+  fi
+}
+
+# agent_flags prints what ties the agent to the helper in bin: the flags of the
+# linker that make its hash a constant of the program, against which root checks
+# what it installs.
+agent_flags() {
+  local hash=
+  hash=$(shasum -a 256 bin/plimsoll-helper) || fail 1 "the helper's hash cannot be told"
+  printf '%s\n' "-X plimsoll/app/limit.helperSHA256=${hash%% *}"
+}
+
+# build_programs builds the programs into bin/. Only a Mac has a use for the helper.
 build_programs() {
+  local flags
   step "fetching Go modules" go mod download
   if [ "$system" = Darwin ]; then
-    step "building the agent" go build -o bin/plimsoll ./app
+    build_helper
+    flags=$(agent_flags)
+    step "building the agent" go build -ldflags "$flags" -o bin/plimsoll ./app
   else
     step "building the agent" env CGO_ENABLED=0 go build -o bin/plimsoll ./app
   fi

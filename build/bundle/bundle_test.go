@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/xml"
 	"errors"
 	"image"
@@ -24,14 +26,27 @@ import (
 func write(t *testing.T, size int) (string, error) {
 	t.Helper()
 	dir := t.TempDir()
-	b := bundle{Agent: filepath.Join(dir, "agent"), Window: filepath.Join(dir, "window"), Icon: filepath.Join(dir, "icon.png")}
-	for path, data := range map[string][]byte{b.Agent: []byte("an agent"), b.Window: []byte("a window"), b.Icon: encode(t, disc(size))} {
+	b := files(dir)
+	for path, data := range map[string][]byte{
+		b.Agent: []byte("an agent" + hashOf("a helper")), b.Window: []byte("a window"), b.Helper: []byte("a helper"), b.Icon: encode(t, disc(size)),
+	} {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	app := filepath.Join(dir, "out", "Plimsoll.app")
 	return app, b.write(app)
+}
+
+// files are the parts of an application in a folder.
+func files(dir string) bundle {
+	return bundle{Agent: filepath.Join(dir, "agent"), Window: filepath.Join(dir, "window"), Helper: filepath.Join(dir, "helper"), Icon: filepath.Join(dir, "icon.png")}
+}
+
+// hashOf is what an agent says of the helper that it was built for.
+func hashOf(helper string) string {
+	sum := sha256.Sum256([]byte(helper))
+	return hex.EncodeToString(sum[:])
 }
 
 func encode(t *testing.T, picture image.Image) []byte {
@@ -90,6 +105,7 @@ func TestLayout(t *testing.T) {
 		"-rw-r--r-- Contents/Helpers/Plimsoll Window.app/Contents/Resources/en.lproj/InfoPlist.strings",
 		"-rw-r--r-- Contents/Helpers/Plimsoll Window.app/Contents/Resources/plimsoll.icns",
 		"-rw-r--r-- Contents/Helpers/Plimsoll Window.app/Contents/Resources/zh-Hans.lproj/InfoPlist.strings",
+		"-rwxr-xr-x Contents/Helpers/plimsoll-helper",
 		"-rw-r--r-- Contents/Info.plist",
 		"-rwxr-xr-x Contents/MacOS/plimsoll",
 		"-rw-r--r-- Contents/PkgInfo",
@@ -100,7 +116,7 @@ func TestLayout(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("files:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for name, want := range map[string]string{"MacOS/plimsoll": "an agent", "PkgInfo": "APPL????", "Helpers/Plimsoll Window.app/Contents/MacOS/plimsoll-window": "a window"} {
+	for name, want := range map[string]string{"MacOS/plimsoll": "an agent" + hashOf("a helper"), "Helpers/plimsoll-helper": "a helper", "PkgInfo": "APPL????", "Helpers/Plimsoll Window.app/Contents/MacOS/plimsoll-window": "a window"} {
 		if got, err := os.ReadFile(filepath.Join(app, "Contents", name)); err != nil || string(got) != want {
 			t.Errorf("%s holds %q, %v; want %q", name, got, err, want)
 		}
@@ -116,7 +132,7 @@ func TestWritingAgainReplaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Dir(filepath.Dir(app))
-	b := bundle{Agent: filepath.Join(dir, "agent"), Window: filepath.Join(dir, "window"), Icon: filepath.Join(dir, "icon.png")}
+	b := files(dir)
 	if err := b.write(app); err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +142,13 @@ func TestWritingAgainReplaces(t *testing.T) {
 	b.Window = filepath.Join(dir, "absent")
 	if err := b.write(app); err == nil {
 		t.Error("an application without a window program was written")
+	}
+	b = files(dir)
+	if err := os.WriteFile(b.Helper, []byte("another helper"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.write(app); err == nil || !strings.Contains(err.Error(), "was not built for") {
+		t.Errorf("an agent with another's helper was written: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(app, "Contents", "Info.plist")); err != nil {
 		t.Errorf("a failed write took the old application away: %v", err)
@@ -307,7 +330,11 @@ func TestRealIcon(t *testing.T) {
 func TestAgentFindsItsWindow(t *testing.T) {
 	dir := t.TempDir()
 	agent, window, said := filepath.Join(dir, "agent"), filepath.Join(dir, "window"), filepath.Join(dir, "said")
-	build := exec.Command("go", "build", "-tags=headless", "-o", agent, "plimsoll/app")
+	helper := filepath.Join(dir, "helper")
+	if err := os.WriteFile(helper, []byte("a helper"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-tags=headless", "-ldflags=-X plimsoll/app/limit.helperSHA256="+hashOf("a helper"), "-o", agent, "plimsoll/app")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the agent: %v\n%s", err, out)
@@ -316,7 +343,7 @@ func TestAgentFindsItsWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	app := filepath.Join(dir, "Plimsoll.app")
-	if err := (bundle{Agent: agent, Window: window, Icon: "../../assets/icon.png"}).write(app); err != nil {
+	if err := (bundle{Agent: agent, Window: window, Helper: helper, Icon: "../../assets/icon.png"}).write(app); err != nil {
 		t.Fatal(err)
 	}
 	open := exec.Command(filepath.Join(app, "Contents", "MacOS", "plimsoll"), "window")

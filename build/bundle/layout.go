@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"image/png"
 	"os"
@@ -23,12 +25,17 @@ var languages = []struct{ folder, tag string }{{"en", "en"}, {"zh-Hans", "zh"}}
 
 // bundle is what an application is made of: paths of existing files.
 type bundle struct {
-	Agent, Window, Icon string
+	Agent, Window, Helper, Icon string
 }
 
 // windowApp is where the inner application stands in the outer one.
 func windowApp(app string) string {
 	return filepath.Join(app, "Contents", "Helpers", windowName+".app")
+}
+
+// helperIn is where the helper stands in the application; the agent looks for it there.
+func helperIn(app string) string {
+	return filepath.Join(app, "Contents", "Helpers", "plimsoll-helper")
 }
 
 // write writes the application, in place of what is there. It is put together
@@ -56,10 +63,33 @@ func (b bundle) write(app string) error {
 	if err := one(windowApp(next), "plimsoll-window", b.Window, icon, windowInfo()); err != nil {
 		return err
 	}
+	if err := b.writeHelper(next); err != nil {
+		return err
+	}
 	if err := os.RemoveAll(app); err != nil {
 		return fmt.Errorf("removing the old application: %w", err)
 	}
 	return os.Rename(next, app)
+}
+
+// writeHelper puts the helper beside the window. An agent that was built for another
+// one would refuse to install it, so that is found here.
+func (b bundle) writeHelper(app string) error {
+	helper, err := os.ReadFile(b.Helper)
+	if err != nil {
+		return fmt.Errorf("reading the helper: %w", err)
+	}
+	agent, err := os.ReadFile(b.Agent)
+	if err != nil {
+		return fmt.Errorf("reading the agent: %w", err)
+	}
+	if sum := sha256.Sum256(helper); !bytes.Contains(agent, []byte(hex.EncodeToString(sum[:]))) {
+		return fmt.Errorf("%s was not built for %s: build both with build/package", b.Agent, b.Helper)
+	}
+	if err := os.WriteFile(helperIn(app), helper, 0o755); err != nil {
+		return fmt.Errorf("writing the application: %w", err)
+	}
+	return nil
 }
 
 // one writes one application without what is nested in it.

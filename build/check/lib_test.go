@@ -186,3 +186,36 @@ func TestGroupsExist(t *testing.T) {
 		}
 	}
 }
+
+// TestAgentIsBuiltForTheHelper: the helper is built and signed, and only then its
+// hash is taken and put into the agent.
+func TestAgentIsBuiltForTheHelper(t *testing.T) {
+	m := newMachine(t, "Darwin")
+	m.has("sed", "echo 1.2.3")
+	m.has("codesign", "")
+	m.has("shasum", "echo 'abc123  bin/plimsoll-helper'")
+	if out, status := m.run("build_programs"); status != 0 {
+		t.Fatalf("status %d, said %q", status, out)
+	}
+	text, err := os.ReadFile(filepath.Join(m.bin, "calls"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := string(text)
+	for _, call := range []string{
+		"go build -trimpath -buildvcs=false -ldflags -s -w -X main.version=1.2.3 -o bin/plimsoll-helper ./metal/helper\n",
+		"codesign --force --sign - --identifier dev.plimsoll.helper bin/plimsoll-helper\n",
+		"shasum -a 256 bin/plimsoll-helper\n",
+		"go build -ldflags -X plimsoll/app/limit.helperSHA256=abc123 -o bin/plimsoll ./app\n",
+	} {
+		_, after, found := strings.Cut(rest, call)
+		if !found {
+			t.Fatalf("no %q, or not in this order, in\n%s", call, text)
+		}
+		rest = after
+	}
+	m.has("shasum", "exit 1")
+	if out, status := m.run("build_programs"); status == 0 || len(m.calls("shasum")) != 2 || strings.Count(strings.Join(m.calls("go"), "\n"), "-o bin/plimsoll ./app") != 1 {
+		t.Errorf("without the hash: status %d, said %q", status, out)
+	}
+}

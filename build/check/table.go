@@ -105,7 +105,7 @@ var table = []check{
 		run: func(j *job) error { return j.do(nil, []string{"go", "run", "./build/darwincheck"}) },
 	},
 	{
-		name: "cross", what: "the agent without a tray links for macOS and Linux, arm64 and amd64",
+		name: "cross", what: "the agent without a tray links for macOS and Linux, the helper for macOS, arm64 and amd64",
 		run: func(j *job) error {
 			for _, system := range []string{"darwin", "linux"} {
 				for _, arch := range []string{"arm64", "amd64"} {
@@ -114,6 +114,12 @@ var table = []check{
 					if err != nil {
 						return err
 					}
+				}
+			}
+			for _, arch := range []string{"arm64", "amd64"} {
+				err := j.do(append(noCgo, "GOOS=darwin", "GOARCH="+arch), []string{"go", "build", "-o", "bin/headless/plimsoll-helper-darwin-" + arch, "./metal/helper"})
+				if err != nil {
+					return err
 				}
 			}
 			return nil
