@@ -41,13 +41,22 @@ func (p Page) bar(b *strings.Builder, bar view.Bar) {
 			cells = append(cells, look)
 		}
 	}
-	for _, m := range bar.Marks {
+	for i, m := range bar.Marks {
 		if at := int(float64(m.At) / float64(bar.Total) * float64(width)); at >= 0 && at < len(cells) {
-			cells[at] = cell{"│", bold}
+			cells[at] = cell{tick(i, m), bold}
 		}
 	}
 	b.WriteString("\n[" + p.run(cells) + "]\n")
 	p.legend(b, bar)
+}
+
+// tick is the character of a mark: a whole line for the limit, broken ones for the
+// others, each its own.
+func tick(i int, m view.Mark) string {
+	if !m.Minor {
+		return "│"
+	}
+	return []string{"┊", "╎"}[i%2]
 }
 
 // run paints cells of one colour together.
@@ -73,8 +82,8 @@ func (p Page) legend(b *strings.Builder, bar view.Bar) {
 			parts = append(parts, fills[s.Kind].fill+" "+Clean(s.Label)+" "+Clean(s.Text))
 		}
 	}
-	for _, m := range bar.Marks {
-		parts = append(parts, "│ "+Clean(m.Label))
+	for i, m := range bar.Marks {
+		parts = append(parts, tick(i, m)+" "+Clean(m.Label))
 	}
 	line := ""
 	for _, part := range parts {

@@ -49,8 +49,20 @@ func (sc *scene) bar() Bar {
 				Kind: s.kind, Label: sc.Text("view.segment." + string(s.kind)), Text: size(s.bytes), Bytes: s.bytes})
 		}
 	}
-	if g := sc.s.GPU; g != nil && g.WorkingSet != nil && *g.WorkingSet > 0 && *g.WorkingSet <= total {
-		b.Marks = []Mark{{Label: sc.Text("view.mark.gpu_limit"), At: *g.WorkingSet}}
-	}
+	b.Marks = sc.marks(total)
 	return b
+}
+
+// marks are where the GPU limit stands, and two ticks: seven tenths of RAM, which
+// people keep models below by rule of thumb, and RAM less what the system needs.
+func (sc *scene) marks(total uint64) []Mark {
+	var marks []Mark
+	if g := sc.s.GPU; g != nil && g.WorkingSet != nil && *g.WorkingSet > 0 && *g.WorkingSet <= total {
+		marks = append(marks, Mark{Label: sc.Text("view.mark.gpu_limit"), At: *g.WorkingSet})
+	}
+	marks = append(marks, Mark{Label: sc.Text("view.mark.share"), At: total / 10 * 7, Minor: true})
+	if h := sc.s.Headroom; h != nil && h.Reserve != nil && *h.Reserve < total {
+		marks = append(marks, Mark{Label: sc.Text("view.mark.reserve"), At: total - *h.Reserve, Minor: true})
+	}
+	return marks
 }

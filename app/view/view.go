@@ -135,6 +135,8 @@ const (
 type Mark struct {
 	Label string
 	At    uint64 // bytes from the left
+	// Minor is a tick: thinner, and named in the legend alone.
+	Minor bool
 }
 
 // Server is one model server.
