@@ -37,8 +37,8 @@ type Config struct {
 	// EndProcess politely ends the process with that pid and start time; without
 	// it CommandEndRunner is refused.
 	EndProcess func(pid int, started uint64) error
-	// History is what an earlier agent left, and keeps what this one learns. May be nil.
-	History Archive
+	// SwapDay is what an earlier agent counted of the day's swap-out. May be nil.
+	SwapDay *SwapDay
 	// Limiter changes the GPU's wired limit; without it there is no Limit section.
 	Limiter Limiter
 	// ConfirmLimit lets this monitor confirm a raised limit by itself, after a
@@ -94,9 +94,7 @@ func New(config Config) *Monitor {
 		m.log = slog.New(slog.DiscardHandler)
 	}
 	m.SetHot(config.Hot)
-	if config.History != nil {
-		m.engine.wear.before = config.History.SwapDay()
-	}
+	m.engine.wear.before = config.SwapDay
 	m.pollers = m.makePollers(config.Backends)
 	m.engine.claims = m.claim
 	return m

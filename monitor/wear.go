@@ -80,3 +80,16 @@ func swapWear(h *History) []finding {
 	}
 	return []finding{{severity: SeverityWarning, evidence: Evidence{Bytes: s.OutToday, Since: s.OutSince, SwapOutRate: s.OutRate}}}
 }
+
+// SwapDay is what was written to swap on one day, as far as it was counted.
+type SwapDay struct {
+	// Day is its midnight, Since from when on Bytes were counted.
+	Day   time.Time
+	Since time.Time
+	Bytes uint64
+	// Counter is the system's count at the time At, in the life of the system that
+	// Boot names ("" where systems do not tell).
+	Counter uint64
+	At      time.Time
+	Boot    string
+}

@@ -18,7 +18,6 @@ const (
 	samplesBound  = 24 * 60
 	eventsBound   = 2000
 	requestsBound = 2000
-	runsBound     = 1000
 )
 
 // batch is what was told since the last write.
@@ -104,6 +103,9 @@ func (b *batch) write(ctx context.Context, tx *sql.Tx, life int64) error {
 		}
 	}
 	if err := writeSwapDay(ctx, tx, swapDay(b.newest)); err != nil {
+		return err
+	}
+	if err := writeEfficiencies(ctx, tx, b.newest); err != nil {
 		return err
 	}
 	return insert(ctx, tx, b.moment(), "INSERT OR REPLACE INTO moments (run, taken, snapshot) VALUES (?, ?, ?)", life, b.newest.Taken.UnixMilli())

@@ -3,104 +3,40 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"math"
-	"slices"
 	"time"
 
 	"plimsoll/monitor"
+	"plimsoll/monitor/fit"
 )
 
-// learnedRuns is how many runs are kept of a model under an engine: the newest.
-const learnedRuns = 50
-
-// run is one efficiency that was measured.
-type run struct {
-	of    monitor.EngineModel
-	at    time.Time
-	value float64
-}
-
-// learned is the median of values, nil when there are none.
-func learned(values []float64) *monitor.Learned {
-	if len(values) == 0 {
-		return nil
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	median := sorted[middle]
-	if len(sorted)%2 == 0 {
-		median = (sorted[middle-1] + median) / 2
-	}
-	return &monitor.Learned{Median: median, Least: sorted[0], Most: sorted[len(sorted)-1], Runs: len(sorted)}
-}
-
-// plausibleRun reports an efficiency worth keeping. More than the bandwidth
-// allows is a wrong bandwidth or a wrong size, by a factor at most.
-func plausibleRun(r run) bool {
-	return r.of.Digest != "" && r.of.Engine != "" && r.of.Version != "" && r.value > 0 && r.value <= 4 && !math.IsNaN(r.value)
-}
-
-// Efficiencies is what was learned of every model under every engine.
-func (h *History) Efficiencies(ctx context.Context) (map[monitor.EngineModel]*monitor.Learned, error) {
-	values, err := h.efficiencies(ctx)
-	if err != nil {
-		return nil, judge(h.path, err)
-	}
-	all := map[monitor.EngineModel]*monitor.Learned{}
-	for of, list := range values {
-		all[of] = learned(list)
-	}
-	return all, nil
-}
-
-// efficiencies are the newest runs of each, oldest first.
-func (h *History) efficiencies(ctx context.Context) (map[monitor.EngineModel][]float64, error) {
-	values := map[monitor.EngineModel][]float64{}
+// Efficiencies are what was learned of engines, as the newest snapshots had it.
+func (h *History) Efficiencies(ctx context.Context) ([]fit.Learned, error) {
+	var all []fit.Learned
 	err := h.each(ctx, func(scan scanner) error {
-		var of monitor.EngineModel
-		var value float64
-		if err := scan(&of.Digest, &of.Engine, &of.Version, &value); err != nil {
+		var text string
+		var one fit.Learned
+		if err := scan(&text); err != nil {
 			return err
 		}
-		values[of] = newest(append(values[of], value))
-		return nil
-	}, "SELECT digest, engine, version, value FROM efficiencies ORDER BY id")
-	return values, err
+		err := json.Unmarshal([]byte(text), &one)
+		all = append(all, one)
+		return err
+	}, "SELECT learned FROM efficiencies ORDER BY engine, version, class")
+	return all, judge(h.path, err)
 }
 
-func newest(values []float64) []float64 { return values[max(0, len(values)-learnedRuns):] }
-
-// writeRuns keeps runs and forgets the oldest of their models.
-func writeRuns(ctx context.Context, tx *sql.Tx, runs []run) error {
-	touched := map[monitor.EngineModel]bool{}
-	for _, r := range runs {
-		_, err := tx.ExecContext(ctx, "INSERT INTO efficiencies (digest, engine, version, taken, value) VALUES (?, ?, ?, ?, ?)",
-			r.of.Digest, r.of.Engine, r.of.Version, r.at.UnixMilli(), r.value)
-		if err != nil {
-			return err
-		}
-		touched[r.of] = true
-	}
-	for of := range touched {
-		_, err := tx.ExecContext(ctx, `DELETE FROM efficiencies WHERE digest = ?1 AND engine = ?2 AND version = ?3 AND id <= (
-			SELECT id FROM efficiencies WHERE digest = ?1 AND engine = ?2 AND version = ?3 ORDER BY id DESC LIMIT 1 OFFSET ?4)`,
-			of.Digest, of.Engine, of.Version, learnedRuns)
+// writeEfficiencies keeps what is new of a snapshot's.
+func writeEfficiencies(ctx context.Context, tx *sql.Tx, s *monitor.Snapshot) error {
+	for _, e := range s.Efficiencies {
+		err := insert(ctx, tx, e, "INSERT OR REPLACE INTO efficiencies (engine, version, class, at, learned) VALUES (?, ?, ?, ?, ?)",
+			e.Engine, e.Version, string(e.Class), s.Taken.UnixMilli())
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// AddRuns learns efficiencies that a benchmark measured.
-func (h *History) AddRuns(ctx context.Context, of monitor.EngineModel, at time.Time, values ...float64) error {
-	var runs []run
-	for _, v := range values {
-		if r := (run{of, at, v}); plausibleRun(r) {
-			runs = append(runs, r)
-		}
-	}
-	return judge(h.path, h.change(ctx, func(tx *sql.Tx) error { return writeRuns(ctx, tx, runs) }))
 }
 
 // SwapDay is the newest day on which swap-out was counted, nil when there is none.

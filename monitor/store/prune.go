@@ -30,6 +30,7 @@ var ages = []struct {
 	{"events", "time", time.Millisecond, 180 * day},
 	{"requests", "ended", time.Millisecond, 180 * day},
 	{"swap_days", "at", time.Millisecond, 400 * day},
+	{"efficiencies", "at", time.Millisecond, 400 * day},
 	{"marks", "at", time.Millisecond, 400 * day},
 }
 

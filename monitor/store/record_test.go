@@ -17,6 +17,7 @@ import (
 	"plimsoll/metal"
 	"plimsoll/monitor"
 	"plimsoll/monitor/backend"
+	"plimsoll/monitor/fit"
 	"plimsoll/monitor/request"
 )
 
@@ -355,65 +356,38 @@ func TestDamage(t *testing.T) {
 	})
 }
 
-func TestLearned(t *testing.T) {
+func TestEfficiencies(t *testing.T) {
 	path := file(t)
 	r := recording(t, path, quiet())
 	w := &writer{recorder: r}
-	model := monitor.EngineModel{Digest: "abc", Engine: "ollama", Version: "0.17.4"}
-	if got := r.Learned(model); got != nil {
-		t.Errorf("%+v before anything was learned", got)
+	learned := func(version string, runs int) fit.Learned {
+		return fit.Learned{Engine: "ollama", Version: version, Class: fit.Dense, Runs: runs, Band: fit.Band{Low: 0.6, Centre: 0.65, High: 0.7}}
 	}
-	for i, v := range []float64{0.6, 0.7, 0.62, math.NaN(), 0, -1, 77} {
-		r.Learn(model, noon.Add(time.Duration(i)*time.Second), v)
-	}
-	r.Learn(monitor.EngineModel{Digest: "abc"}, noon, 0.5) // of no engine
-	want := monitor.Learned{Median: 0.62, Least: 0.6, Most: 0.7, Runs: 3}
-	if got := r.Learned(model); got == nil || *got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	feed(t, w, snapshot(0, nil), snapshot(time.Minute, nil))
+	feed(t, w,
+		snapshot(0, func(s *monitor.Snapshot) { s.Efficiencies = []fit.Learned{learned("0.17.4", 3)} }),
+		snapshot(time.Minute, func(s *monitor.Snapshot) { s.Efficiencies = []fit.Learned{learned("0.17.4", 3)} }),
+		snapshot(2*time.Minute, func(s *monitor.Snapshot) { s.Efficiencies = []fit.Learned{learned("0.17.4", 9), learned("0.18.0", 3)} }))
 	r.Close()
-
-	again := recording(t, path, quiet())
-	if got := again.Learned(model); got == nil || *got != want {
-		t.Errorf("after a restart %+v, want %+v", got, want)
-	}
-	other := model
-	other.Version = "0.18.0"
-	if got := again.Learned(other); got != nil {
-		t.Errorf("another version knows %+v", got)
-	}
-	var many []float64
-	for i := range 3 * learnedRuns {
-		many = append(many, 0.5+float64(i%2)/100)
-	}
-	if err := again.History().AddRuns(t.Context(), other, noon, many...); err != nil {
-		t.Fatal(err)
-	}
-	all, err := again.History().Efficiencies(t.Context())
-	if err != nil || all[other].Runs != learnedRuns || all[other].Median != 0.505 {
-		t.Errorf("%+v %v, want the newest %d", all[other], err, learnedRuns)
-	}
-	var rows int
-	if err := again.History().db.QueryRow("SELECT count(*) FROM efficiencies WHERE version = '0.18.0'").Scan(&rows); err != nil || rows != learnedRuns {
-		t.Errorf("%d rows %v", rows, err)
+	got, err := recording(t, path, quiet()).History().Efficiencies(t.Context())
+	if want := []fit.Learned{learned("0.17.4", 9), learned("0.18.0", 3)}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%+v %v, want %+v", got, err, want)
 	}
 }
 
 func TestSwapDay(t *testing.T) {
 	path := file(t)
 	r := recording(t, path, quiet())
-	if r.SwapDay() != nil {
-		t.Error("a fresh history knows a day")
+	if d, err := r.History().SwapDay(t.Context()); d != nil || err != nil {
+		t.Errorf("a fresh history knows %+v, %v", d, err)
 	}
 	w := &writer{recorder: r}
 	feed(t, w, snapshot(0, nil), snapshot(time.Minute, func(s *monitor.Snapshot) {
 		s.Swap.Out, s.Swap.OutToday, s.Swap.OutSince = new(uint64(700)), new(uint64(500)), new(noon.Add(-time.Hour))
 	}))
 	r.Close()
-	d := recording(t, path, quiet()).SwapDay()
+	d, err := recording(t, path, quiet()).History().SwapDay(t.Context())
 	want := monitor.SwapDay{Day: noon.Add(-12 * time.Hour), Since: noon.Add(-time.Hour), Bytes: 500, Counter: 700, At: noon.Add(time.Minute), Boot: "boot-1"}
-	if d == nil || !d.Day.Equal(want.Day) || !d.Since.Equal(want.Since) || !d.At.Equal(want.At) || d.Bytes != 500 || d.Counter != 700 || d.Boot != "boot-1" {
+	if err != nil || d == nil || !d.Day.Equal(want.Day) || !d.Since.Equal(want.Since) || !d.At.Equal(want.At) || d.Bytes != 500 || d.Counter != 700 || d.Boot != "boot-1" {
 		t.Errorf("%+v, want %+v", d, want)
 	}
 }

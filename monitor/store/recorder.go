@@ -1,21 +1,17 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"sync"
-	"time"
 
 	"github.com/gofrs/flock"
-
-	"plimsoll/monitor"
 )
 
-// Recorder writes what an agent's monitor tells, and is its Archive. There is
-// one per file: a lock beside it (path + ".lock") says whose.
+// Recorder writes what an agent's monitor tells. There is one per file: a lock
+// beside it (path + ".lock") says whose.
 type Recorder struct {
 	path string
 	log  *slog.Logger
@@ -23,9 +19,6 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	history *History // another one after damage
-	day     *monitor.SwapDay
-	values  map[monitor.EngineModel][]float64
-	runs    []run // not written yet
 }
 
 // Record opens the history at path for an agent. A file that is damaged is moved
@@ -51,8 +44,7 @@ func Record(path string, log *slog.Logger) (*Recorder, error) {
 	return r, nil
 }
 
-// open opens the file, or a fresh one in place of a damaged one, and reads what
-// the Archive has to know.
+// open opens the file, or a fresh one in place of a damaged one.
 func (r *Recorder) open() error {
 	h, err := sound(r.path)
 	if damaged(err) {
@@ -64,16 +56,9 @@ func (r *Recorder) open() error {
 	if err != nil {
 		return err
 	}
-	ctx := context.Background()
-	day, err := h.SwapDay(ctx)
-	values, err2 := h.efficiencies(ctx)
-	if err := errors.Join(err, err2); err != nil {
-		h.Close()
-		return judge(r.path, err)
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.history, r.day, r.values = h, day, values
+	r.history = h
 	return nil
 }
 
@@ -144,27 +129,4 @@ func (r *Recorder) History() *History {
 // Close ends the recording and gives the file free.
 func (r *Recorder) Close() error {
 	return errors.Join(r.History().Close(), r.lock.Close())
-}
-
-// SwapDay is the day that the last agent counted.
-func (r *Recorder) SwapDay() *monitor.SwapDay { return r.day }
-
-// Learn takes in the efficiency of a request. It is on the disk within a minute.
-func (r *Recorder) Learn(of monitor.EngineModel, at time.Time, efficiency float64) {
-	one := run{of, at, efficiency}
-	if !plausibleRun(one) {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.values[of] = newest(append(r.values[of], efficiency))
-	r.runs = append(r.runs, one)
-	r.runs = r.runs[max(0, len(r.runs)-runsBound):]
-}
-
-// Learned is what is usual for a model under an engine.
-func (r *Recorder) Learned(of monitor.EngineModel) *monitor.Learned {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return learned(r.values[of])
 }

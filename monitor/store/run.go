@@ -104,11 +104,8 @@ func (w *writer) write(ctx context.Context) error {
 	if w.batch.minute == nil {
 		return nil
 	}
-	runs := w.recorder.takeRuns()
 	keep := func() error {
-		return w.recorder.History().change(ctx, func(tx *sql.Tx) error {
-			return errors.Join(w.batch.write(ctx, tx, w.life), writeRuns(ctx, tx, runs))
-		})
+		return w.recorder.History().change(ctx, func(tx *sql.Tx) error { return w.batch.write(ctx, tx, w.life) })
 	}
 	err := keep()
 	if damaged(err) {
@@ -117,7 +114,6 @@ func (w *writer) write(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		w.recorder.putBack(runs)
 		return judge(w.recorder.path, err)
 	}
 	w.batch.written()
@@ -126,20 +122,4 @@ func (w *writer) write(ctx context.Context) error {
 		return w.recorder.History().prune(ctx, taken, sizeBound)
 	}
 	return nil
-}
-
-// takeRuns takes the efficiencies that are not on the disk, putBack returns them.
-func (r *Recorder) takeRuns() []run {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	runs := r.runs
-	r.runs = nil
-	return runs
-}
-
-func (r *Recorder) putBack(runs []run) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.runs = append(runs, r.runs...)
-	r.runs = r.runs[max(0, len(r.runs)-runsBound):]
 }

@@ -23,9 +23,8 @@ var steps = []string{
 	CREATE INDEX requests_ended ON requests (ended);
 	CREATE TABLE benchmarks (id INTEGER PRIMARY KEY AUTOINCREMENT, taken INTEGER NOT NULL, backend TEXT NOT NULL,
 		model TEXT NOT NULL, digest TEXT NOT NULL, engine TEXT NOT NULL, version TEXT NOT NULL, result TEXT NOT NULL);
-	CREATE TABLE efficiencies (id INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT NOT NULL, engine TEXT NOT NULL,
-		version TEXT NOT NULL, taken INTEGER NOT NULL, value REAL NOT NULL);
-	CREATE INDEX efficiencies_key ON efficiencies (digest, engine, version);
+	CREATE TABLE efficiencies (engine TEXT NOT NULL, version TEXT NOT NULL, class TEXT NOT NULL, at INTEGER NOT NULL,
+		learned TEXT NOT NULL, PRIMARY KEY (engine, version, class)) WITHOUT ROWID;
 	CREATE TABLE swap_days (day TEXT PRIMARY KEY, since INTEGER NOT NULL, bytes INTEGER NOT NULL,
 		counter INTEGER NOT NULL, at INTEGER NOT NULL, boot TEXT NOT NULL) WITHOUT ROWID;
 	CREATE TABLE marks (name TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;`,

@@ -3,8 +3,8 @@
 // is one SQLite file, which other programs may read while the agent writes.
 //
 //	monitor ─► lossless mailbox ─► Recorder ─► batch, once a minute ─► history.db
-//	                                  │                                  ▲   │
-//	monitor ◄─ Archive ◄──────────────┘       plimsoll bench ─► History ─┘   └─► History ─► screens
+//	                                                                     ▲   │
+//	                                     plimsoll bench ─► History ──────┘   └─► History ─► the next agent, screens
 //
 // A Recorder is the agent's; there is one per file. A History reads, and adds the
 // few things that other programs have to add. Nothing here holds a word of a
