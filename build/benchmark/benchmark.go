@@ -3,6 +3,7 @@
 //	build/bench           lists the measurements
 //	build/bench idle      the agent with a tray, when nothing happens
 //	build/bench hung      the agent beside a model server that stands still
+//	build/bench fit       the planner's caches against those that engines logged
 //	build/bench soak      the agent of a fast demo, looked at for nine minutes
 //
 // Each prints its numbers beside their bounds; the status is 1 when one is over.
@@ -23,6 +24,7 @@ var measurements = []struct {
 }{
 	{"idle", "the agent with a tray, no window and no model, from second 10 to 70: processor, memory, child processes", idle},
 	{"hung", "a real Ollama that is stopped and let go on, five times: how soon the agent says so, and whether it ticks meanwhile", hung},
+	{"fit", "what the planner makes of real models' caches, against what engines logged, was published or follows by hand", measureFit},
 	{"soak", "the agent of a fast demo for nine minutes, with clients coming and going: what grows", soak},
 }
 

@@ -156,6 +156,10 @@ func (b *builder) state() *uint64 {
 	if cached := uint64(b.number1("shortconv.l_cache")); cached > 0 && width > 0 { // LFM2
 		return new(times(4, width, cached-1))
 	}
+	if size := uint64(b.number1("kda.head_dim")); size > 0 && b.headsOf(0) > 0 { // Kimi Linear
+		conv := uint64(max(b.number1("ssm.conv_kernel"), 1))
+		return new(times(4, uint64(b.headsOf(0)), size, plus(3*(conv-1), size)))
+	}
 	inner, _ := b.number("ssm.inner_size", mostLength<<3)
 	state, groups, conv := uint64(b.number1("ssm.state_size")), uint64(b.number1("ssm.group_count")), uint64(b.number1("ssm.conv_kernel"))
 	if inner == 0 || state == 0 {

@@ -91,6 +91,13 @@ func (e *encoder) value(value any) {
 		for _, s := range v {
 			e.string(s)
 		}
+	case []bool:
+		e.uint32(typeArray)
+		e.uint32(typeBool)
+		e.uint64(uint64(len(v)))
+		for _, b := range v {
+			e.bytes([]byte{map[bool]byte{true: 1}[b]})
+		}
 	case []int32:
 		e.uint32(typeArray)
 		e.uint32(typeInt32)
@@ -107,14 +114,7 @@ func (e *encoder) value(value any) {
 func (e *encoder) tensors(all []tensor) {
 	var offset uint64
 	for _, t := range all {
-		e.string(t.name)
-		e.uint32(uint32(len(t.shape)))
-		for _, d := range t.shape {
-			e.uint64(d)
-		}
-		e.uint32(0) // GGML_TYPE_F32
-		e.uint64(offset)
-		offset += (t.values()*4 + alignment - 1) / alignment * alignment
+		offset = e.entry(t, offset)
 	}
 	e.pad()
 	for _, t := range all {
@@ -127,6 +127,18 @@ func (e *encoder) tensors(all []tensor) {
 		}
 		e.pad()
 	}
+}
+
+// entry writes a tensor's place in the table and tells where the next one begins.
+func (e *encoder) entry(t tensor, offset uint64) uint64 {
+	e.string(t.name)
+	e.uint32(uint32(len(t.shape)))
+	for _, d := range t.shape {
+		e.uint64(d)
+	}
+	e.uint32(0) // GGML_TYPE_F32
+	e.uint64(offset)
+	return offset + (t.values()*4+alignment-1)/alignment*alignment
 }
 
 func (e *encoder) pad() {
