@@ -57,7 +57,7 @@ func (p *program) rootCommand() *cobra.Command {
 		p.statusCommand(), p.modelsCommand(), p.fitCommand(), p.doctorCommand(), p.adviseCommand(), p.windowCommand(),
 		p.unloadCommand(), p.keepCommand(), p.limitCommand(),
 		p.recordCommand(), p.replayCommand(),
-		p.serveCommand(), p.demoCommand(), p.completionCommand(), p.versionCommand(),
+		p.serveCommand(), p.meterCommand(), p.demoCommand(), p.completionCommand(), p.versionCommand(),
 	)
 	root.SetHelpCommand(p.helpCommand())
 	return root

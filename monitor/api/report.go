@@ -108,6 +108,25 @@ func (q *Reports) again() {
 	}
 }
 
+// Drain waits until all has been sent, but no longer than ctx lasts.
+func (q *Reports) Drain(ctx context.Context) {
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		q.mu.Lock()
+		left := len(q.unsent)
+		q.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
 // Run sends to the agent until ctx ends. connected, if it is not nil, is told
 // when a stream to an agent begins and when it is gone.
 func (q *Reports) Run(ctx context.Context, c *Client, connected func(bool)) {

@@ -189,6 +189,10 @@ func loopback(host string) bool {
 	return err == nil && ip.Unmap().WithZone("").IsLoopback() || strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
 }
 
+// Nearby tells whether a server is on this machine or in its own network, so that
+// no proxy stands between.
+func Nearby(server *url.URL) bool { return local(server.Hostname()) }
+
 // local tells whether a host is this machine or near it: loopback, a private or
 // link-local address, an address of a carrier's or a VPN's own net (100.64/10),
 // or a name that only a local network can know. Proxies are for the others.

@@ -98,12 +98,12 @@ var fields = map[string]field{
 	"stats.total_output_tokens":         count(func(f *figures) **int { return &f.output }),
 	"model_info.context_length":         count(func(f *figures) **int { return &f.context }),
 
-	"error":         failure,
-	"error.message": failure,
-	"error.type":    failed,
-	"error.code":    failed,
-	"message":       func(r *record, _ byte, text []byte, _ int) { r.message = unescaped(text) },
+	"error":   failure,
+	"message": func(r *record, _ byte, text []byte, _ int) { r.message = unescaped(text) },
 }
+
+// errorFields are the members of an "error" that is an object.
+var errorFields = map[string]field{"message": failure, "type": failed, "code": failed}
 
 // wrappers are what the events of a stream wrap around the words of a whole reply:
 // OpenAI's responses, Anthropic's messages, LM Studio's chats.
@@ -120,10 +120,16 @@ func (r *record) value(path []byte, kind byte, text []byte, size int) {
 	}
 	for _, w := range wrappers {
 		if inner, ok := bytes.CutPrefix(path, w); ok {
+			path = inner
 			if f, ok := fields[string(inner)]; ok && !bytes.Equal(inner, []byte("delta")) && !bytes.Equal(inner, []byte("content")) {
 				f(r, kind, text, size)
 			}
 			break
+		}
+	}
+	if member, ok := bytes.CutPrefix(path, []byte("error.")); ok {
+		if f, ok := errorFields[string(member)]; ok {
+			f(r, kind, text, size)
 		}
 	}
 	r.token = r.token || kind == '"' && size > 0 && bytes.Contains(path, toolCalls)

@@ -1,0 +1,394 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"plimsoll/monitor/meter"
+	"plimsoll/monitor/request"
+)
+
+// wordServer answers a generate with words until it has said all or its client has
+// left, each when it is let.
+type wordServer struct {
+	words int
+	let   chan struct{} // nil: at once
+	left  chan struct{} // told of clients that left
+}
+
+func (s *wordServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	io.Copy(io.Discard, r.Body)
+	if r.Method != http.MethodPost {
+		io.WriteString(w, "Ollama is running")
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	for range s.words {
+		if s.let != nil {
+			select {
+			case <-s.let:
+			case <-r.Context().Done():
+				s.left <- struct{}{}
+				return
+			}
+		}
+		io.WriteString(w, `{"model":"m","response":"word","done":false}`+"\n")
+		w.(http.Flusher).Flush()
+	}
+	fmt.Fprintf(w, `{"model":"m","response":"","done":true,"total_duration":5,"prompt_eval_count":3,"eval_count":%d}`+"\n", s.words)
+}
+
+func (s *wordServer) start(t *testing.T) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := &http.Server{Handler: s}
+	go web.Serve(l)
+	t.Cleanup(func() { web.Close() })
+	return l.Addr().String()
+}
+
+// meterAt starts a meter and waits until it says where it listens.
+func (w *world) meterAt(t *testing.T, socket, server string, args ...string) (*child, string) {
+	t.Helper()
+	c := w.start(t, socket, append([]string{"meter", "--upstream", server}, args...)...)
+	var address string
+	eventually(t, "the meter's address", func() bool {
+		_, rest, ok := strings.Cut(c.errs.String(), "listens at http://")
+		address, _, _ = strings.Cut(rest, " ")
+		return ok && address != ""
+	})
+	return c, address
+}
+
+const generate = `{"model":"m","prompt":"Say something"}`
+
+func askMetered(t *testing.T, address string) string {
+	t.Helper()
+	answer, err := http.Post("http://"+address+"/api/generate", "application/json", strings.NewReader(generate))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatalf("%v after %q", err, text)
+	}
+	return string(text)
+}
+
+func TestMeterPrintsWhatIsFinished(t *testing.T) {
+	w := newWorld(t)
+	c, address := w.meterAt(t, filepath.Join(w.home, "agent.sock"), (&wordServer{words: 12}).start(t), "--listen", "127.0.0.1:0", "--json")
+	for range 2 {
+		if text := askMetered(t, address); strings.Count(text, "word") != 12 {
+			t.Errorf("the answer is %q", text)
+		}
+	}
+	eventually(t, "three lines", func() bool { return strings.Count(c.out.String(), "\n") == 3 })
+	lines := strings.Split(c.out.String(), "\n")
+	if want := `{"listening":"http://` + address + `"}`; lines[0] != want {
+		t.Errorf("the first line is %s, want %s", lines[0], want)
+	}
+	for _, line := range lines[1:3] {
+		var f meter.Finished
+		if err := json.Unmarshal([]byte(line), &f); err != nil || f.Model != "m" || *f.OutputTokens != 12 || *f.PromptTokens != 3 || f.Outcome != request.OutcomeFinished || f.Status != 200 || f.TTFT == nil {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+	c.Process.Signal(syscall.SIGTERM)
+	if code := c.end(t); code != 0 {
+		t.Errorf("it ended with %d: %s", code, c.errs.String())
+	}
+}
+
+// TestMeterEndsAfterWhatIsInFlight: SIGTERM lets an answer come to its end, a second
+// one does not.
+func TestMeterEndsAfterWhatIsInFlight(t *testing.T) {
+	w := newWorld(t)
+	for _, patient := range []bool{true, false} {
+		server := &wordServer{words: 2, let: make(chan struct{}), left: make(chan struct{}, 1)}
+		c, address := w.meterAt(t, filepath.Join(w.home, "agent.sock"), server.start(t), "--listen", "127.0.0.1:0")
+		if out := c.out.String(); out != "http://"+address+"\n" {
+			t.Errorf("standard output is %q", out)
+		}
+		answer := make(chan string, 1)
+		first := make(chan bool, 1)
+		go func() {
+			got, err := http.Post("http://"+address+"/api/generate", "application/json", strings.NewReader(generate))
+			if err != nil {
+				answer <- err.Error()
+				return
+			}
+			defer got.Body.Close()
+			r := bufio.NewReader(got.Body)
+			line, _ := r.ReadString('\n')
+			first <- true
+			rest, err := io.ReadAll(r)
+			answer <- fmt.Sprint(line, string(rest), err)
+		}()
+		server.let <- struct{}{}
+		<-first
+		c.Process.Signal(syscall.SIGTERM)
+		eventually(t, "that it waits", func() bool { return strings.Contains(c.errs.String(), "Waiting for 1 request to end") })
+		if patient {
+			server.let <- struct{}{}
+			if got := <-answer; strings.Count(got, "word") != 2 || !strings.Contains(got, `"done":true`) {
+				t.Errorf("the answer is %q", got)
+			}
+			if code := c.end(t); code != 0 {
+				t.Errorf("it ended with %d: %s", code, c.errs.String())
+			}
+			continue
+		}
+		c.Process.Signal(syscall.SIGTERM)
+		c.end(t)
+		<-server.left
+		<-answer
+	}
+}
+
+// TestNobodyKillsARequest: an agent that is killed under load takes no request with
+// it, and the next agent is told of all that came meanwhile.
+func TestNobodyKillsARequest(t *testing.T) {
+	w := newWorld(t)
+	socket := filepath.Join(w.home, "state", "agent.sock")
+	agent := w.start(t, socket, "serve")
+	listening(t, socket)
+	_, address := w.meterAt(t, socket, (&wordServer{words: 50}).start(t), "--listen", "127.0.0.1:0")
+	var asked, failed atomic.Int64
+	ctx, stop := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	for range 4 {
+		clients.Go(func() {
+			for ctx.Err() == nil {
+				answer, err := http.Post("http://"+address+"/api/generate", "application/json", strings.NewReader(generate))
+				if err == nil {
+					var text []byte
+					text, err = io.ReadAll(answer.Body)
+					answer.Body.Close()
+					if err == nil && strings.Count(string(text), "word") != 50 {
+						err = fmt.Errorf("cut: %q", text)
+					}
+				}
+				if asked.Add(1); err != nil {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	more := func(n int64) {
+		t.Helper()
+		from := asked.Load()
+		eventually(t, "more requests", func() bool { return asked.Load() >= from+n })
+	}
+	more(50)
+	for range 3 {
+		agent.Process.Kill()
+		agent.end(t)
+		more(50)
+		agent = w.start(t, socket, "serve")
+		listening(t, socket)
+		more(50)
+	}
+	stop()
+	clients.Wait()
+	if failed.Load() > 0 {
+		t.Errorf("%d of %d requests failed", failed.Load(), asked.Load())
+	}
+}
+
+// TestTheNextMeterTakesOver: a supervisor starts the meter again after kill −9, and
+// the next request is fine.
+func TestTheNextMeterTakesOver(t *testing.T) {
+	w := newWorld(t)
+	socket, server := filepath.Join(w.home, "agent.sock"), (&wordServer{words: 5}).start(t)
+	c, address := w.meterAt(t, socket, server, "--listen", "127.0.0.1:0")
+	for range 3 {
+		askMetered(t, address)
+		c.Process.Kill()
+		c.end(t)
+		c, _ = w.meterAt(t, socket, server, "--listen", address) // what launchd and systemd do
+		if text := askMetered(t, address); strings.Count(text, "word") != 5 {
+			t.Errorf("the next answer is %q", text)
+		}
+	}
+}
+
+func TestMeterThatCannotStart(t *testing.T) {
+	w := newWorld(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	taken := l.Addr().String()
+	_, port, _ := net.SplitHostPort(taken)
+	w.env["OLLAMA_HOST"] = "127.0.0.1:" + port
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"--listen", taken, "--upstream", "127.0.0.1:9"}, exitFailed, taken + " is taken"},
+		{[]string{"--listen", "0.0.0.0:0"}, exitUsage, "add --public"},
+		{[]string{"--listen", ":11435"}, exitUsage, "add --public"},
+		{[]string{"--listen", "my-mac.local:11435"}, exitUsage, "add --public"},
+		{[]string{"--listen", "127.0.0.1:many"}, exitUsage, "--listen takes an address"},
+		{[]string{"--upstream", "http://["}, exitUsage, "--upstream takes an address"},
+		{[]string{"--over", "ignore"}, exitUsage, "--over takes tag or refuse, not ignore"},
+		{[]string{"--max-queue", "-1"}, exitUsage, "from 0 on, not -1"},
+		{[]string{"--pace", "1h"}, exitUsage, "up to 10m"},
+		{[]string{"statsu"}, exitUsage, "Did you mean status?"},
+	} {
+		code, out, errs := w.run(append([]string{"meter"}, c.args...)...)
+		if code != c.code || out != "" {
+			t.Errorf("%q: exit code %d and %q", c.args, code, out)
+		}
+		has(t, strings.Join(c.args, " "), errs, c.says)
+	}
+	l.Close()
+	for args, says := range map[string]string{
+		"--upstream " + taken:          "leads back to the meter itself",
+		"--upstream localhost:" + port: "leads back to the meter itself",
+		"":                             "OLLAMA_HOST leads to the meter itself",
+	} {
+		code, _, errs := w.run(append([]string{"meter", "--listen", taken}, strings.Fields(args)...)...)
+		if code != exitFailed {
+			t.Errorf("%q: exit code %d", args, code)
+		}
+		has(t, args, errs, says)
+	}
+}
+
+// fakeManager is a service manager that starts a meter when it is told to, at the
+// address that the unit names, and writes down what it was told.
+func fakeManager(t *testing.T, w *world, manager string) (calls func() string) {
+	t.Helper()
+	bin := filepath.Join(w.home, "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(w.home, "calls")
+	script := "#!/bin/sh\necho \"$0 $*\" | sed 's|.*/bin/||' >>" + log + "\n[ -e " + w.home + "/broken ] && { echo Failed to connect to bus >&2; exit 1; }\nexit 0\n"
+	if err := os.WriteFile(filepath.Join(bin, manager), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	return func() string { return readFile(t, log) }
+}
+
+func TestMeterAsAService(t *testing.T) {
+	for _, system := range []struct{ goos, manager, file string }{
+		{"linux", "systemctl", ".config/systemd/user/plimsoll-meter.service"},
+		{"darwin", "launchctl", "Library/LaunchAgents/dev.plimsoll.meter.plist"},
+	} {
+		t.Run(system.goos, func(t *testing.T) {
+			w := newWorld(t)
+			calls := fakeManager(t, w, system.manager)
+			run := func(args ...string) (int, string, string) {
+				return w.runWith(func(p *program) { p.goos = system.goos }, append([]string{"meter"}, args...)...)
+			}
+			file := filepath.Join(w.home, system.file)
+			code, out, _ := run("uninstall")
+			if code != 0 || !strings.Contains(out, "nothing to remove") {
+				t.Errorf("uninstall of nothing: %d %s", code, out)
+			}
+			// The manager of the test starts nothing: a meter that runs stands for what
+			// it would start.
+			server := (&wordServer{words: 1}).start(t)
+			stand := func() (*child, string) {
+				return w.meterAt(t, filepath.Join(w.home, "other.sock"), server, "--listen", "127.0.0.1:0")
+			}
+			meter, address := stand()
+			if code, _, errs := run("install", "--listen", address, "--upstream", server); code != exitFailed {
+				t.Errorf("beside a meter that runs: %d %s", code, errs)
+			}
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte("an older one"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			code, out, errs := run("install", "--listen", address, "--upstream", server, "--pace", "30s", "--over", "refuse")
+			if code != 0 {
+				t.Fatalf("install: %d %s%s", code, out, errs)
+			}
+			has(t, "install", out, address, server, file)
+			text := readFile(t, file)
+			text = strings.NewReplacer(os.Args[0], "/opt/plimsoll", w.home, "/home/me", address, "ADDRESS", server, "SERVER").Replace(text)
+			golden(t, "meter."+system.goos+".txt", text+"\n"+strings.NewReplacer(w.home, "/home/me", fmt.Sprintf("gui/%d", os.Getuid()), "gui/UID").Replace(calls()))
+			code, out, _ = run("status")
+			if code != 0 {
+				t.Errorf("status: %d", code)
+			}
+			has(t, "status", out, file, address+" → http://"+server, "answers through the meter")
+			code, out, _ = run("status", "--json")
+			var standing meterStanding
+			if err := json.Unmarshal([]byte(out), &standing); code != 0 || err != nil || standing.Service != file || standing.Server != 200 || standing.Meter == nil {
+				t.Errorf("status --json: %d %v %s", code, err, out)
+			}
+			meter.Process.Kill()
+			meter.end(t)
+			if code, out, _ = run("status"); code != exitFailed || !strings.Contains(out, "none answers at "+address) {
+				t.Errorf("status without a meter: %d %s", code, out)
+			}
+			if code, out, _ = run("uninstall"); code != 0 {
+				t.Errorf("uninstall: %d %s", code, out)
+			}
+			if _, err := os.Stat(file); err == nil {
+				t.Error("the file is still there")
+			}
+			if system.goos != "linux" {
+				return
+			}
+			os.WriteFile(filepath.Join(w.home, "broken"), nil, 0o600)
+			if code, _, errs := run("install", "--listen", address, "--upstream", server); code != exitFailed || !strings.Contains(errs, "Failed to connect to bus") {
+				t.Errorf("with a manager that refuses: %d %s", code, errs)
+			}
+			if _, err := os.Stat(file); err == nil {
+				t.Error("what was refused stays")
+			}
+		})
+	}
+}
+
+func TestMeterListen(t *testing.T) {
+	for text, want := range map[string]string{
+		"127.0.0.1:11435": "127.0.0.1:11435 false", "11436": "127.0.0.1:11436 false", "localhost:1": "127.0.0.1:1 false", "[::1]:5": "[::1]:5 false", "::1": "[::1]:11435 false",
+		":8080": ":8080 true", "0.0.0.0": "0.0.0.0:11435 true", "192.168.1.3:9": "192.168.1.3:9 true", "mini": "mini:11435 true", "a b": "", "127.0.0.1:99999": "", "http://x": "",
+	} {
+		got, open, err := meterListen(text)
+		if have := fmt.Sprint(got, " ", open); err == nil && have != want || (err != nil) != (want == "") {
+			t.Errorf("%q: %q %v, want %q", text, have, err, want)
+		}
+	}
+}
+
+// TestLinesAreDroppedNotWaitedFor: nobody who does not read holds a request up.
+func TestLinesAreDroppedNotWaitedFor(t *testing.T) {
+	r, w := io.Pipe()
+	l := newLines(w)
+	for range lineQueue + 10 {
+		l.put(meter.Finished{})
+	}
+	go r.Close() // and with the reader what waits for it is gone
+	if lost := l.close(); lost < 9 {
+		t.Errorf("%d lines are told to be lost", lost)
+	}
+	l.put(meter.Finished{}) // after the end it does nothing
+}
