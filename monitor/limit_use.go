@@ -32,3 +32,7 @@ func NonModelUse(s *Snapshot) *uint64 {
 	}
 	return &rest
 }
+
+// ServesHere reports whether a backend has an address of this machine: only such a
+// server reads this machine's limit.
+func ServesHere(s *Snapshot, backend string) bool { return onThisMachine(s, backend) }

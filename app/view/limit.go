@@ -12,6 +12,8 @@ import (
 
 // Limit is the GPU's wired limit: how it stands, and what a click may do about it.
 type Limit struct {
+	// Bytes is the limit as it is set; 0 is the system's default.
+	Bytes uint64
 	// Row is the limit in force, "21.3 GiB, system default", with what is left of a
 	// trial.
 	Row Row
@@ -38,9 +40,10 @@ type LimitChoice struct {
 	Bytes uint64
 	// Label is "25.0 GiB, recommended".
 	Label string
-	// Detail says what it leaves for others, or why it cannot be chosen now.
-	Detail      string
-	Recommended bool
+	// Detail says what it leaves for others, and why it cannot be chosen now; Short is
+	// the second alone.
+	Detail, Short string
+	Recommended   bool
 	// Chosen is the limit that is set.
 	Chosen bool
 	// Forbidden: other programs use what it would take.
@@ -64,7 +67,7 @@ func (sc *scene) gpuLimit() *Limit {
 	if l == nil {
 		return nil
 	}
-	v := &Limit{Trial: sc.trial(l), Helper: sc.helperState(l.Helper), Restarts: sc.restarts(l)}
+	v := &Limit{Bytes: l.Set, Trial: sc.trial(l), Helper: sc.helperState(l.Helper), Restarts: sc.restarts(l)}
 	v.Row = sc.limitRow(l, v.Trial)
 	v.Row.Detail = lines(v.Row.Detail, v.Helper)
 	if l.Lease != nil {
@@ -156,7 +159,7 @@ func (sc *scene) helperState(h monitor.HelperState) string {
 func (sc *scene) restarts(l *monitor.Limit) []Restart {
 	var list []Restart
 	for _, name := range l.Stale {
-		server := serverName(name)
+		server := sc.serverTitle(name)
 		r := Restart{
 			Why: sc.Text("wired.restart.why", Args{"Server": server}), Command: clean(l.Commands[name]),
 			Action: Action{Label: sc.Text("wired.action.restart", Args{"Server": server}), Enabled: true,
@@ -190,6 +193,16 @@ func (sc *scene) restarts(l *monitor.Limit) []Restart {
 		list = append(list, r)
 	}
 	return list
+}
+
+// serverTitle is how a person knows the server of a backend.
+func (sc *scene) serverTitle(name string) string {
+	for _, b := range sc.s.Backends {
+		if b.Name == name {
+			return statusName(b)
+		}
+	}
+	return serverName(name)
 }
 
 func firstText(texts ...string) string {

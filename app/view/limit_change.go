@@ -95,10 +95,10 @@ func byHand(key string, limit wired.MiB) string {
 	return ""
 }
 
-// ollama reports that there is an Ollama to watch.
+// ollama reports that there is an Ollama here.
 func (sc *scene) ollama() bool {
 	for _, b := range sc.s.Backends {
-		if b.Kind == "ollama" {
+		if b.Kind == "ollama" && monitor.ServesHere(sc.s, b.Name) {
 			return true
 		}
 	}

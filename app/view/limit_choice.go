@@ -65,7 +65,8 @@ func (sc *scene) limitChoice(l *monitor.Limit, step wired.Step, recommended bool
 		c.Label = sc.Text("wired.choice.recommended", Args{"Size": size(bytes)})
 	}
 	if c.Forbidden {
-		c.Detail = line(c.Detail, sc.Text("wired.choice.short", Args{"Size": optional(use)}))
+		c.Short = sc.Text("wired.choice.short", Args{"Size": optional(use)})
+		c.Detail = line(c.Detail, c.Short)
 	} else if step.ContextAfter != step.ContextBefore && sc.ollama() {
 		c.Detail = line(c.Detail, sc.Text("wired.choice.context", Args{"Tokens": tokens(step.ContextAfter)}))
 	}

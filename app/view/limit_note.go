@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/metal/wired"
 	"plimsoll/monitor"
+	"plimsoll/monitor/backend"
 )
 
 // limitNotes are the consequences of a step, the gravest first, and whether it is
@@ -19,8 +20,12 @@ func (sc *scene) limitNotes(m wired.Machine, step wired.Step) (notes []LimitNote
 		return []LimitNote{{sc.Text("wired.note.short", Args{
 			"Use": optional(m.NonModel), "Keeps": size(step.Keeps), "Short": size(step.Short)}), Critical}}, false
 	}
-	if step.Limit.Bytes() == sc.s.Limit.Set && sc.s.Limit.Lease == nil {
-		return []LimitNote{{sc.Text("wired.note.same"), Normal}}, true
+	if step.Limit.Bytes() == sc.s.Limit.Set {
+		id := "wired.note.same"
+		if sc.s.Limit.Lease != nil {
+			id = "wired.note.on_trial"
+		}
+		return []LimitNote{{sc.Text(id), Normal}}, true
 	}
 	say := func(level Level, text string) {
 		if text != "" {
@@ -121,7 +126,7 @@ func (sc *scene) trialNote(step wired.Step) (Level, string) {
 	return Normal, sc.Text("wired.note.trial", Args{"For": sc.duration(wired.LeaseDefault)})
 }
 
-// restartNote names the servers that run.
+// restartNote names the servers that run here.
 func (sc *scene) restartNote() string {
 	names := sc.runningServers()
 	if len(names) == 0 {
@@ -133,7 +138,7 @@ func (sc *scene) restartNote() string {
 func (sc *scene) runningServers() []string {
 	var names []string
 	for _, b := range sc.s.Backends {
-		if b.State == "running" {
+		if b.State == backend.Running && monitor.ServesHere(sc.s, b.Name) {
 			names = append(names, statusName(b))
 		}
 	}
@@ -143,7 +148,7 @@ func (sc *scene) runningServers() []string {
 // changeAction is the button of a change.
 func (sc *scene) changeAction(step wired.Step, possible bool) Action {
 	l := sc.s.Limit
-	a := Action{Enabled: possible && (step.Limit.Bytes() != l.Set || l.Lease != nil)}
+	a := Action{Enabled: possible && step.Limit.Bytes() != l.Set}
 	if step.Limit == 0 {
 		a.Label = sc.Text("wired.change.button.back")
 		a.Command = monitor.Command{Kind: monitor.CommandResetLimit}

@@ -67,7 +67,7 @@ func parse(args []string, words *view.Renderer, out io.Writer) (options, error) 
 	if o.page == "overview" {
 		o.page = pageOverview
 	}
-	if set.NArg() > 0 || o.page != pageOverview && o.page != pageSettings {
+	if set.NArg() > 0 || o.page != pageOverview && o.page != pageLimit && o.page != pageSettings {
 		set.Usage()
 		return o, errors.New("bad arguments")
 	}

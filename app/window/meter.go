@@ -61,14 +61,14 @@ func newMemoryBar() *memoryBar {
 }
 
 func (m *memoryBar) set(bar view.Bar) {
+	for len(m.marks) < len(bar.Marks) { // before the bar: adding one lays out
+		m.marks = append(m.marks, caption())
+		m.box.Add(m.marks[len(m.marks)-1])
+	}
 	m.bar = bar
 	if bar.Total == 0 {
 		m.box.Hide()
 		return
-	}
-	for len(m.marks) < len(bar.Marks) {
-		m.marks = append(m.marks, caption())
-		m.box.Add(m.marks[len(m.marks)-1])
 	}
 	for i, mark := range m.marks {
 		if i < len(bar.Marks) {

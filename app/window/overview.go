@@ -29,6 +29,7 @@ type overview struct {
 	models    *pool[*modelRow]
 	none      *words
 	unloadAll *commandButton
+	limit     *limitCard
 	consumers *pool[*factRow]
 	recent    *pool[*factRow]
 
@@ -43,7 +44,7 @@ type overview struct {
 // factName is the most that the column of names may take.
 const factName float32 = 136
 
-func newOverview(do func(view.Action)) *overview {
+func newOverview(do func(view.Action), openLimit func()) *overview {
 	o := &overview{tips: newTips(), stale: newBanner(), none: caption().wrapped()}
 	o.alerts = newPool(8, func() *alertCard { return newAlertCard(do) })
 	o.line = newHeadline(o.tips)
@@ -53,6 +54,7 @@ func newOverview(do func(view.Action)) *overview {
 	o.servers = newPool(line+2, func() *serverRow { return newServerRow(o.tips) })
 	o.models = newPool(12, func() *modelRow { return newModelRow(o.tips, do) })
 	o.unloadAll = newCommandButton(do)
+	o.limit = newLimitCard(do, openLimit)
 	o.consumers = newPool(line, func() *factRow { return newListRow(o.tips) })
 	o.recent = newPool(line, func() *factRow { return newEventRow(o.tips) })
 	o.titles.servers, o.titles.models, o.titles.consumers, o.titles.recent = heading(), heading(), heading(), heading()
@@ -64,7 +66,7 @@ func newOverview(do func(view.Action)) *overview {
 	o.charts = o.pair()
 	memory := newCard(newColumn(12, o.line, o.bar.box, o.facts.box, o.charts))
 	o.column = newColumn(gap, o.stale, o.alerts.box, memory,
-		o.cards.models, o.cards.servers, o.cards.consumers, o.cards.recent)
+		o.cards.models, o.limit, o.cards.servers, o.cards.consumers, o.cards.recent)
 	o.scroll = container.NewVScroll(container.New(padded{margin, 2}, o.column))
 	o.column.Layout.(*column).change = o.scroll.Refresh
 	return o
@@ -113,6 +115,11 @@ func (o *overview) set(p picture) {
 		o.setCurves(p.curves)
 	}
 	part([]any{old.view.Models, old.view.UnloadAll}, []any{v.Models, v.UnloadAll}, func() { o.setModels(v) })
+	part(old.view.Limit, v.Limit, func() {
+		if v.Limit != nil {
+			o.limit.set(o.words, v.Limit)
+		}
+	})
 	part(old.view.Servers, v.Servers, func() {
 		for i, row := range o.servers.take(len(v.Servers)) {
 			row.set(v.Servers[i])
@@ -122,6 +129,7 @@ func (o *overview) set(p picture) {
 	part(old.view.Recent, v.Recent, func() { setList(o.recent, v.Recent) })
 	if touched {
 		show(o.cards.models, len(v.Models) > 0 || answering(v.Servers))
+		show(o.limit, v.Limit != nil)
 		show(o.cards.servers, len(v.Servers) > 0)
 		show(o.cards.consumers, len(v.Consumers) > 0)
 		show(o.cards.recent, len(v.Recent) > 0)

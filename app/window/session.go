@@ -38,6 +38,7 @@ type picture struct {
 	link     link
 	err      error // why there is no link
 	view     view.View
+	snapshot *monitor.Snapshot // that the view was made of
 	curves   curves
 	settings api.Settings
 	health   api.Health
@@ -147,7 +148,7 @@ func (s *session) take(u monitor.Update) {
 	}
 	s.update, s.seen = u, true
 	s.ring.add(u.Snapshot)
-	s.picture.link, s.picture.err = linkLive, nil
+	s.picture.link, s.picture.err, s.picture.snapshot = linkLive, nil, u.Snapshot
 	s.picture.curves = s.ring.curves()
 }
 

@@ -138,7 +138,10 @@ func draw(updates []monitor.Update, settings api.Settings, page string, how stil
 // wholeHeight is the height at which the page needs no scrolling.
 func (w *window) wholeHeight() float32 {
 	scroll := w.overview.scroll
-	if w.page == pageSettings {
+	switch w.page {
+	case pageLimit:
+		scroll = w.limit.scroll
+	case pageSettings:
 		scroll = w.settings.scroll
 	}
 	return w.Canvas().Size().Height - scroll.Size().Height + heightFor(scroll.Content, windowSize.Width) + margin

@@ -29,6 +29,7 @@ import (
 // The pages.
 const (
 	pageOverview = ""
+	pageLimit    = "limit"
 	pageSettings = "settings"
 )
 
@@ -47,6 +48,7 @@ type window struct {
 	do       func(func()) // runs what touches widgets: fyne.Do
 	save     func(context.Context, api.Settings) error
 	overview *overview
+	limit    *limitPage
 	settings *settingsPage
 
 	machine *words
@@ -64,12 +66,14 @@ func newWindow(w fyne.Window, a agent, save func(context.Context, api.Settings) 
 	win := &window{Window: w, agent: a, save: save, machine: caption(), demo: newTag(), status: newBanner(), waiting: newWaiting()}
 	win.work = func(f func()) { go f() }
 	win.do = fyne.Do
-	win.overview = newOverview(win.command)
+	win.overview = newOverview(win.command, func() { win.show(pageLimit) })
+	win.limit = newLimitPage(win.command, func() { win.show(pageOverview) })
+	win.limit.explain = win.limitChange
 	win.settings = newSettingsPage(win.store, func() { win.show(pageOverview) })
 	win.gear = widget.NewButtonWithIcon("", theme.SettingsIcon(), func() { win.show(pageSettings) })
 	win.gear.Importance = widget.LowImportance
 	win.veil = canvas.NewRectangle(nil)
-	win.pages = container.NewStack(win.overview.scroll, win.veil, win.waiting.box, win.settings.scroll)
+	win.pages = container.NewStack(win.overview.scroll, win.limit.scroll, win.veil, win.waiting.box, win.settings.scroll)
 	top := newColumn(0, win.head(), container.New(padded{margin, 3}, win.status))
 	win.content = container.NewBorder(top, nil, nil, nil, win.pages)
 	w.SetPadded(false)
@@ -114,13 +118,14 @@ func (w *window) show(page string) {
 
 // arrange shows what belongs to the page and the link.
 func (w *window) arrange() {
-	settings := w.page == pageSettings
+	settings, limit := w.page == pageSettings, w.page == pageLimit
 	started := w.shown.link != linkNew
 	show(w.settings.scroll, settings)
-	show(w.overview.scroll, !settings && started)
+	show(w.limit.scroll, limit && started)
+	show(w.overview.scroll, !settings && !limit && started)
 	show(w.waiting.box, !settings && !started)
 	show(w.veil, !settings && w.shown.link == linkLost)
-	show(w.gear, !settings)
+	show(w.gear, !settings && !limit)
 	w.veil.FillColor = faded(colour(theme.ColorNameBackground))
 	w.veil.Refresh()
 }
@@ -144,12 +149,18 @@ func (w *window) apply(p picture) {
 	if p.link != linkNew {
 		w.machine.set(p.view.Machine.Text)
 		w.overview.set(p)
+		w.limit.set(p.words, p.view.Limit)
 	}
 	w.settings.set(p)
 	if relinked {
 		w.arrange()
 		w.content.Refresh() // the notice takes room, or gives it back
 	}
+}
+
+// limitChange says what another limit would mean, by the newest facts.
+func (w *window) limitChange(to uint64) *view.LimitChange {
+	return w.shown.words.LimitChange(w.shown.snapshot, to, nil)
 }
 
 // linkText says that the picture is an old one.

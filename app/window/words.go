@@ -19,6 +19,7 @@ type words struct {
 	size   fyne.ThemeSizeName
 	colour fyne.ThemeColorName
 	bold   bool
+	mono   bool
 	wrap   bool
 	align  fyne.TextAlign
 }
@@ -66,7 +67,7 @@ func (w *words) setColour(name fyne.ThemeColorName) {
 	}
 }
 
-func (w *words) style() fyne.TextStyle { return fyne.TextStyle{Bold: w.bold} }
+func (w *words) style() fyne.TextStyle { return fyne.TextStyle{Bold: w.bold, Monospace: w.mono} }
 
 func (w *words) width(text string) float32 {
 	return fyne.MeasureText(text, w.Theme().Size(w.size), w.style()).Width
