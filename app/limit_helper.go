@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -57,7 +56,7 @@ func (p *program) uninstallCommand() *cobra.Command {
 
 // announce says that a question will be there, which may come up behind a terminal.
 func (p *program) announce() {
-	if os.Geteuid() != 0 {
+	if p.euid != 0 {
 		p.say(p.errs, "limit.asks")
 	}
 }
@@ -65,10 +64,10 @@ func (p *program) announce() {
 // personOf is the user for whom the helper was installed: behind sudo, the one who
 // said it.
 func (p *program) personOf() string {
-	if uid := p.getenv("SUDO_UID"); uid != "" && os.Geteuid() == 0 {
+	if uid := p.getenv("SUDO_UID"); uid != "" && p.euid == 0 {
 		return uid
 	}
-	return strconv.Itoa(os.Geteuid())
+	return strconv.Itoa(p.euid)
 }
 
 // errSimulated says that the agent's machine is a simulated one.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/app/limit"
 	"plimsoll/app/view"
 	"plimsoll/metal/wired"
 	"plimsoll/monitor"
@@ -93,7 +94,10 @@ func (p *program) setLimit(ctx context.Context, amount string, lease time.Durati
 		command = monitor.Command{Kind: monitor.CommandSetLimit, Bytes: new(to.Bytes()), Lease: new(lease.Seconds())}
 	}
 	if now.Helper == monitor.HelperMissing || now.Helper == monitor.HelperOutdated {
-		p.say(p.errs, "limit.asks")
+		if p.getenv("SSH_CONNECTION") != "" && p.euid != 0 {
+			return limit.ErrNoSession // the question would be on a screen that nobody may be at
+		}
+		p.announce()
 	}
 	if err := s.Do(ctx, command); err != nil {
 		if change.Hand.Command != "" {

@@ -169,6 +169,26 @@ func TestLimitWithoutTheHelper(t *testing.T) {
 	has(t, "set", out, "The helper is not installed. An administrator's password is asked for")
 }
 
+// Over ssh the question would come up on a screen that nobody may be at.
+func TestLimitWithoutTheHelperOverSSH(t *testing.T) {
+	w := calm(t)
+	w.env["SSH_CONNECTION"] = "10.0.0.1 5000 10.0.0.2 22"
+	own := &ownLimit{demoLimit: newDemoLimit(w.mac), state: monitor.HelperMissing}
+	code, out, errs := w.runWith(own.put, "limit", "set", "24GiB")
+	if code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	has(t, "set", out, "sudo sysctl iogpu.wired_limit_mb=24576\n")
+	has(t, "set", errs, "macOS cannot ask for a password here", "sudo plimsoll limit install")
+	if state, err := w.mac.LimitState(); err != nil || state.Set != 0 {
+		t.Errorf("the limit is %+v, %v", state, err)
+	}
+	root := func(p *program) { own.put(p); p.euid = 0 }
+	if code, _, errs := w.runWith(root, "limit", "set", "24GiB"); code != 0 || strings.Contains(errs, "password") {
+		t.Errorf("with sudo: exit code %d, %s", code, errs)
+	}
+}
+
 func TestSystemWithoutALimit(t *testing.T) {
 	w := newWorld(t)
 	for _, args := range [][]string{{"limit"}, {"limit", "get", "--json"}, {"limit", "set", "24GiB"}, {"limit", "confirm"}, {"limit", "reset"},

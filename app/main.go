@@ -27,7 +27,7 @@ func main() {
 	home, _ := os.UserHomeDir() // without one, what needs it says so
 	p := &program{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr,
-		getenv: os.Getenv, home: home, goos: runtime.GOOS,
+		getenv: os.Getenv, home: home, goos: runtime.GOOS, euid: os.Geteuid(),
 		terminal: isTerminal, size: terminalSize,
 		machine: metal.New, clock: monitor.SystemClock(),
 	}
@@ -54,6 +54,7 @@ type program struct {
 	getenv    func(string) string
 	home      string // "" when unknown
 	goos      string
+	euid      int
 	// terminal says whether a stream is one, size how many columns and rows
 	// standard output has (0 when it has none).
 	terminal func(stream any) bool
@@ -65,8 +66,8 @@ type program struct {
 
 	words *view.Renderer
 
-	socketFlag, languageFlag, serverFlag string
-	verbose                              bool
+	socketFlag, languageFlag, serverFlag, logFlag string
+	verbose                                       bool
 }
 
 // run carries out one command line and returns the exit code.

@@ -80,7 +80,7 @@ func shortFolder(t *testing.T) string {
 func (w *world) program(out, errs *output) *program {
 	return &program{
 		in: strings.NewReader(""), out: out, errs: errs,
-		getenv: func(name string) string { return w.env[name] }, home: w.home, goos: "linux",
+		getenv: func(name string) string { return w.env[name] }, home: w.home, goos: "linux", euid: 501,
 		terminal: func(any) bool { return false }, size: func() (int, int) { return 0, 0 },
 		machine: func() (metal.Reader, error) { return w.mac, nil }, clock: w.clock,
 	}

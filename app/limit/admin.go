@@ -22,7 +22,7 @@ var prompt string
 
 // The statuses with which the scripts end, beside 0.
 var statuses = map[int]error{
-	66: ErrUnsafe, 67: ErrChanged, 68: ErrChanged, 69: ErrUnsafe, 70: ErrLaunchd,
+	66: ErrUnsafe, 67: ErrChanged, 68: ErrChanged, 69: ErrUnsafe, 70: ErrLaunchd, 72: ErrKept,
 }
 
 // asRoot runs one of the scripts as root: directly where this process is root's,

@@ -57,6 +57,8 @@ var (
 	ErrChanged error = &failure{code: "limit_changed_helper", detail: "the helper is not this build's"}
 	// ErrUnsafe: what is at the helper's place is not root's alone.
 	ErrUnsafe error = &failure{code: "limit_unsafe", detail: "not root's alone"}
+	// ErrKept: the helper is gone, and the limit did not go back to the default.
+	ErrKept error = &failure{code: "limit_kept", detail: "the limit stays"}
 	// ErrLaunchd: launchd refused.
 	ErrLaunchd error = &failure{code: "limit_launchd", detail: "launchd refused"}
 )

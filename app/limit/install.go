@@ -152,19 +152,19 @@ const helperName = "plimsoll-helper"
 // downloaded and not moved, read-only and under a name by chance.
 const translocated = "/AppTranslocation/"
 
-// settled fails with ErrPlace when the file, or a bundle that it is in, is somewhere
-// for now: translocated, or in quarantine.
+// settled fails with ErrPlace when the file, or the bundle that it is in, is somewhere
+// for now: translocated, or in quarantine. Of a bundle only its folder is looked at:
+// it is what a person opens and macOS notes that on.
 func (l *Limiter) settled(file string) error {
 	if strings.Contains(file, translocated) {
 		return detailed(ErrPlace, file)
 	}
-	for path := file; path != filepath.Dir(path); path = filepath.Dir(path) {
-		if path != file && !strings.HasSuffix(path, ".app") {
-			continue
-		}
-		if value, err := l.xattr(path, "com.apple.quarantine"); err == nil && quarantined(value) {
-			return detailed(ErrPlace, path+" is in quarantine")
-		}
+	whole := file
+	if before, _, found := strings.Cut(file, ".app/"); found {
+		whole = before + ".app"
+	}
+	if value, err := l.xattr(whole, "com.apple.quarantine"); err == nil && quarantined(value) {
+		return detailed(ErrPlace, whole+" is in quarantine")
 	}
 	return nil
 }

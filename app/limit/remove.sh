@@ -34,11 +34,17 @@ while launchctl print "system/$label" >/dev/null 2>&1; do
 done
 
 # One of these names exists, or none; 0 is the default in both units.
+kept=
 for key in iogpu.wired_limit_mb debug.iogpu.wired_limit; do
   set=$(sysctl -n "$key" 2>/dev/null) || continue
-  [ "$set" = 0 ] || sysctl "$key=0" >/dev/null
+  [ "$set" = 0 ] || sysctl "$key=0" >/dev/null || kept="$key=$set"
 done
 
 # A link is removed itself, never what it leads to.
 rm -rf "${tools:?}/$label" "$tools/.$label."?????? "$state"
 rm -f "$socket"
+
+[ -z "$kept" ] || {
+  echo "plimsoll: $kept stays until the next start of the system" >&2
+  exit 72
+}
