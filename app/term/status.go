@@ -13,7 +13,7 @@ func (p Page) Status(v view.View) string {
 	p.heading(&b, v)
 	p.alerts(&b, v.Alerts)
 	p.bar(&b, v.Bar)
-	p.rows(&b, "", v.Speed, v.Diagnosis)
+	p.rows(&b, "", v.Largest, v.Speed, v.Diagnosis)
 	p.rows(&b, "", v.Memory, v.Pressure, v.Swap, v.GPU, limit(v), v.Heat, v.Throttle, v.Background)
 	p.rows(&b, p.Words.Text("term.consumers"), v.Consumers...)
 	p.models(&b, v)

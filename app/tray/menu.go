@@ -38,7 +38,7 @@ type menu struct {
 	fresh          time.Time // when numbers were last brought up to date
 
 	demo, headline, stale  *line
-	speed, pace            *line
+	largest, speed, pace   *line
 	relieve                *actionRow // what the pace asks for
 	memory, swap, pressure *line
 	heat, throttle, gpu    *line
@@ -116,7 +116,7 @@ func (m *menu) speak(words *view.Renderer) {
 func (m *menu) addRow(parent Row, clicked func()) *line { return newLine(m.tray, parent, clicked) }
 
 func (m *menu) addFacts() {
-	for _, l := range []**line{&m.demo, &m.headline, &m.stale, &m.speed, &m.pace} {
+	for _, l := range []**line{&m.demo, &m.headline, &m.largest, &m.stale, &m.speed, &m.pace} {
 		*l = m.addRow(nil, nil)
 	}
 	m.relieve = m.addAction(nil)

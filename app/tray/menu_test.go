@@ -35,6 +35,7 @@ func TestMenuShowsEverything(t *testing.T) {
 	v := models("qwen3:14b", "llama3.2:3b")
 	v.Demo = "demo"
 	v.Line = view.Row{Label: "Headroom", Text: "2.1 GiB (GPU limit)"}
+	v.Largest = view.Row{Label: "Fits now", Text: "gemma3:4b · ~3.1 GiB · 4K"}
 	v.Speed = view.Row{Label: "Decode", Text: "decoding · 11.2 tokens/s · qwen3:14b"}
 	v.Diagnosis = view.Row{Label: "Pace of qwen3:14b", Text: "Slow: llama3.2:3b works at the same time"}
 	v.DiagnosisAction = &view.Action{Label: "Unload llama3.2:3b", Enabled: true, Command: monitor.Command{Kind: monitor.CommandUnload, Model: "llama3.2:3b"}}
@@ -56,6 +57,7 @@ func TestMenuShowsEverything(t *testing.T) {
 	s.show(v)
 	want := `(demo)
 (Headroom: 2.1 GiB (GPU limit))
+(Fits now: gemma3:4b · ~3.1 GiB · 4K)
 (Decode: decoding · 11.2 tokens/s · qwen3:14b)
 (Pace of qwen3:14b: Slow: llama3.2:3b works at the same time)
 → Unload llama3.2:3b

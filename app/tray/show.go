@@ -82,7 +82,7 @@ func (m *menu) showFacts(v view.View) {
 		line *line
 		row  view.Row
 	}{
-		{m.speed, v.Speed}, {m.pace, v.Diagnosis}, {m.memory, v.Memory}, {m.swap, v.Swap}, {m.pressure, v.Pressure},
+		{m.largest, v.Largest}, {m.speed, v.Speed}, {m.pace, v.Diagnosis}, {m.memory, v.Memory}, {m.swap, v.Swap}, {m.pressure, v.Pressure},
 		{m.heat, v.Heat}, {m.throttle, v.Throttle}, {m.gpu, v.GPU},
 	} {
 		fact.line.show(m.text(fact.row), fact.row.Detail, false)

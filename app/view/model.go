@@ -70,7 +70,7 @@ func (sc *scene) model(m *monitor.Resident) Model {
 	return Model{
 		Key:     m.Backend + "/" + m.Model,
 		Name:    clean(m.Model),
-		Text:    line(weights, memory, gpu, context, state, old),
+		Text:    line(weights, memory, gpu, context, sc.comfort(m), sc.efficiency(m), state, old),
 		State:   state,
 		Detail:  sc.modelDetail(m, old),
 		Level:   level,
@@ -196,6 +196,7 @@ func (sc *scene) modelDetail(m *monitor.Resident, old string) string {
 		sc.fact(planned, optional(m.Size)),
 		sc.fact("view.fact.measured", optional(m.Footprint)),
 		sc.fact("view.fact.growth", perHour(m.Growth)),
+		sc.planDetail(m),
 		sc.fact("view.fact.on_gpu", optional(m.GPU)),
 		context,
 		sc.fact("view.fact.parameters", clean(m.Parameters)),

@@ -29,6 +29,7 @@ func (r *Renderer) Render(u monitor.Update, now time.Time) View {
 		Title:           sc.title(),
 		Badge:           sc.badge(),
 		Line:            sc.headline(),
+		Largest:         sc.largest(),
 		Machine:         sc.machine(),
 		Memory:          sc.memory(),
 		Pressure:        sc.pressure(),

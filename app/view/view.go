@@ -42,6 +42,8 @@ type View struct {
 
 	// Line is the headline: what the next model may take, and why no more.
 	Line Row
+	// Largest names the biggest model on disk that could be loaded now.
+	Largest Row
 	// Machine says chip, memory and system.
 	Machine  Row
 	Memory   Row
