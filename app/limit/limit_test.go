@@ -72,6 +72,8 @@ func newStand(t *testing.T, key string) *stand {
 	dir, err := os.MkdirTemp("", "limit") // short, for what is quoted
 	check(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir, err = filepath.EvalSymlinks(dir) // macOS has its folder for temporary files behind one
+	check(t, err)
 	s := &stand{t: t, dir: dir, env: map[string]string{}}
 	s.mac = &mac{Folder: wired.Folder{Path: filepath.Join(dir, "home"), Owner: os.Getuid()}, ram: 32 * gib, keys: map[string]uint64{}}
 	if key != "" {
