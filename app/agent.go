@@ -19,6 +19,7 @@ import (
 	"plimsoll/monitor"
 	"plimsoll/monitor/api"
 	"plimsoll/monitor/backend"
+	"plimsoll/monitor/request"
 )
 
 // agentConfig is what differs between an agent on this machine and the demo.
@@ -199,6 +200,9 @@ func (a *agent) Do(ctx context.Context, c monitor.Command) error { return a.moni
 func (a *agent) Models() []backend.Model                         { return a.monitor.Models() }
 func (a *agent) Advise(t monitor.Task) monitor.Advice            { return a.monitor.Advise(t) }
 func (a *agent) Settings() api.Settings                          { return a.config.settings.get() }
+
+// Observe takes what a meter says of a request.
+func (a *agent) Observe(r request.Request) { a.monitor.Observe(r) }
 
 // SetSettings stores settings and puts them in force: the language of the tray
 // and of notifications, the temperature that is an alert, and the server.

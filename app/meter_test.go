@@ -10,12 +10,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
+	"plimsoll/monitor"
 	"plimsoll/monitor/meter"
 	"plimsoll/monitor/request"
 )
@@ -160,6 +162,29 @@ func TestMeterEndsAfterWhatIsInFlight(t *testing.T) {
 		<-server.left
 		<-answer
 	}
+}
+
+// TestWhatIsCountedReachesTheAgent: a request is in the agent's updates while it is
+// in flight and when it is over.
+func TestWhatIsCountedReachesTheAgent(t *testing.T) {
+	w := newWorld(t)
+	socket, _ := w.agent()
+	server := &wordServer{words: 12, let: make(chan struct{}), left: make(chan struct{}, 1)}
+	_, address := w.meterAt(t, socket, server.start(t), "--listen", "127.0.0.1:0")
+	told := func(phase request.Phase) func(monitor.Update) bool {
+		return func(u monitor.Update) bool {
+			return slices.ContainsFunc(u.Snapshot.Requests, func(r request.Request) bool { return r.Model == "m" && r.Phase == phase })
+		}
+	}
+	done := make(chan string, 1)
+	go func() { done <- askMetered(t, address) }()
+	server.let <- struct{}{}
+	w.await(socket, "the request in flight", told(request.PhaseDecode))
+	for range 11 {
+		server.let <- struct{}{}
+	}
+	<-done
+	w.await(socket, "its end", told(request.PhaseDone))
 }
 
 // TestNobodyKillsARequest: an agent that is killed under load takes no request with

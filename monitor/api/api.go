@@ -22,6 +22,7 @@ import (
 
 	"plimsoll/monitor"
 	"plimsoll/monitor/backend"
+	"plimsoll/monitor/request"
 )
 
 // Agent is what a server serves. Its methods may be called from any goroutine.
@@ -37,6 +38,8 @@ type Agent interface {
 	Settings() Settings
 	// SetSettings checks and stores settings, and puts them in force.
 	SetSettings(Settings) error
+	// Observe takes what a meter says of a request; see monitor.Monitor.Observe.
+	Observe(request.Request)
 	// OpenWindow shows the window on a page ("" or "settings").
 	OpenWindow(page string) error
 }

@@ -17,9 +17,6 @@ const (
 	reportsLimit = 4096
 )
 
-// observer is an agent that follows requests.
-type observer interface{ Observe(request.Request) }
-
 // requests takes what a meter tells of requests, one request.Request a line, for
 // as long as the meter keeps the stream open. The answer begins at once, so that
 // the meter knows who listens. A meter that goes away leaves requests of which
@@ -27,11 +24,6 @@ type observer interface{ Observe(request.Request) }
 func (s *server) requests(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		refuse(w, failuref("bad_method", "/v1/requests has no %s", r.Method))
-		return
-	}
-	agent, ok := s.agent.(observer)
-	if !ok {
-		refuse(w, failuref("not_found", "this agent follows no requests"))
 		return
 	}
 	conn := http.NewResponseController(w)
@@ -66,11 +58,11 @@ func (s *server) requests(w http.ResponseWriter, r *http.Request) {
 		} else if len(flying) < reportsLimit {
 			flying[told.ID] = told
 		}
-		agent.Observe(told)
+		s.agent.Observe(told)
 	}
 	now := time.Now()
 	for _, left := range flying {
 		left.Phase, left.Outcome, left.Changed, left.Ended = request.PhaseDone, request.OutcomeUnknown, now, &now
-		agent.Observe(left)
+		s.agent.Observe(left)
 	}
 }

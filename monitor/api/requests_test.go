@@ -2,10 +2,8 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -144,14 +142,5 @@ func TestAMeterThatTalksNonsenseIsHungUpOn(t *testing.T) {
 	}
 	if _, refused := raw(t, path, "GET", "/v1/requests", "", nil); refused.Code != "bad_method" {
 		t.Errorf("GET: %+v", refused)
-	}
-}
-
-func TestAnAgentThatFollowsNoRequestsSaysSo(t *testing.T) {
-	a, path := newFakeAgent(t, "chip"), agentPath(t)
-	start(t, a, path, stuckAfter)
-	began, err := Dial(path).report(t.Context(), NewReports(), nil)
-	if began || err == nil || errors.Is(err, ErrNoAgent) || !strings.Contains(err.Error(), "404") {
-		t.Errorf("%v, %v", began, err)
 	}
 }
