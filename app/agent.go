@@ -20,6 +20,7 @@ import (
 	"plimsoll/monitor/api"
 	"plimsoll/monitor/backend"
 	"plimsoll/monitor/request"
+	"plimsoll/monitor/store"
 )
 
 // agentConfig is what differs between an agent on this machine and the demo.
@@ -32,6 +33,8 @@ type agentConfig struct {
 	// server makes the backend for the settings in force.
 	server     func(api.Settings) (backend.Backend, error)
 	endProcess func(pid int, started uint64) error
+	// history is the file that keeps what the agent saw, "" for none.
+	history string
 	// limiter changes the GPU's limit; nil where nothing can.
 	limiter monitor.Limiter
 	tray    bool
@@ -39,6 +42,15 @@ type agentConfig struct {
 	silent bool
 	// listening is told once clients can connect; nil tells nobody.
 	listening func(*agent)
+}
+
+// servers are the one of the settings and those that the environment names beside
+// it. The demo has its own alone.
+func (c *agentConfig) servers(p *program, first backend.Backend) []backend.Backend {
+	if c.simulated {
+		return []backend.Backend{first}
+	}
+	return p.servers(first)
 }
 
 // agentConfig is the configuration on this machine. A settings file that could
@@ -65,8 +77,12 @@ func (p *program) agentConfig() (agentConfig, error) {
 	if err != nil {
 		return agentConfig{}, err
 	}
+	history, err := store.Path(p.goos, p.home, p.getenv)
+	if err != nil {
+		history = "" // as for the settings, HOME is not set
+	}
 	c := agentConfig{
-		socket: socket, settings: settings, local: local, clock: p.clock,
+		socket: socket, history: history, settings: settings, local: local, clock: p.clock,
 		server: p.server, endProcess: metal.EndProcess,
 	}
 	if limits := p.thisMachine(local, settings.get); limits != nil {
@@ -80,6 +96,7 @@ type agent struct {
 	program  *program
 	config   agentConfig
 	monitor  *monitor.Monitor
+	past     past
 	windows  *windows
 	started  time.Time
 	log      *slog.Logger
@@ -105,6 +122,10 @@ func (p *program) runAgent(ctx context.Context, c agentConfig) error {
 	ctx, quit := context.WithCancel(ctx)
 	defer quit()
 	parts, ctx := errgroup.WithContext(ctx)
+	if a.past.recorder != nil {
+		box := a.monitor.Subscribe(monitor.Options{Lossless: true})
+		parts.Go(func() error { a.past.record(ctx, box, a.log); return nil })
+	}
 	parts.Go(func() error { return orEnded(ctx, a.monitor.Run(ctx)) })
 	parts.Go(func() error { return api.Serve(ctx, l, a, a.health) })
 	a.log.Info("agent started", "version", plimsoll.Version, "socket", c.socket)
@@ -142,15 +163,18 @@ func (p *program) newAgent(c agentConfig) (*agent, error) {
 	if c.silent && !p.verbose {
 		log = slog.New(slog.DiscardHandler)
 	}
+	past := p.openPast(c, log)
 	a := &agent{
-		program: p, config: c, log: log, started: time.Now(), changed: make(chan struct{}, 1),
+		program: p, config: c, log: log, past: past, started: time.Now(), changed: make(chan struct{}, 1),
 		windows: newWindows(p.getenv, c.socket, log),
 		monitor: monitor.New(monitor.Config{
-			Local: c.local, Backends: []backend.Backend{server}, Clock: c.clock,
+			Local: c.local, Backends: c.servers(p, server), Clock: c.clock,
 			Simulated: c.simulated, Hot: settings.HotCelsius, EndProcess: c.endProcess,
 			Limiter: c.limiter, ConfirmLimit: true, Log: log,
+			SwapDay: past.swapDay, PostMortem: past.postMortem,
 		}),
 	}
+	a.monitor.Restore(past.efficiencies)
 	a.words.Store(p.words)
 	return a, nil
 }
@@ -226,14 +250,14 @@ func (a *agent) SetSettings(s api.Settings) error {
 		default:
 		}
 	}
-	if s.Server == before.Server {
+	if s.Server == before.Server && s.Log == before.Log {
 		return nil
 	}
 	server, err := a.config.server(s)
 	if err != nil {
 		return api.Failure("bad_settings", "the server's address", err)
 	}
-	a.monitor.SetBackends([]backend.Backend{server})
+	a.monitor.SetBackends(a.config.servers(a.program, server))
 	return nil
 }
 

@@ -44,6 +44,7 @@ func (p *program) rootCommand() *cobra.Command {
 	global.StringVar(&p.socketFlag, "socket", "", p.words.Text("cli.flag.socket"))
 	global.StringVar(&p.languageFlag, "lang", "", p.words.Text("cli.flag.lang"))
 	global.StringVar(&p.serverFlag, "server", "", p.words.Text("cli.flag.server"))
+	global.StringVar(&p.logFlag, "log", "", p.words.Text("cli.flag.log"))
 	global.BoolVar(&p.verbose, "verbose", false, p.words.Text("cli.flag.verbose"))
 	global.BoolP("help", "h", false, p.words.Text("cli.flag.help"))
 	root.Flags().Bool("version", false, p.words.Text("cli.flag.version"))

@@ -75,6 +75,9 @@ func checkSettings(s api.Settings) error {
 	if hot := s.HotCelsius; hot != nil && !plausibleHot(*hot) {
 		return api.Failure("bad_hot", fmt.Sprintf("a temperature of %v °C", *hot), nil)
 	}
+	if s.Log != "" && s.Log != api.LogOff && !filepath.IsAbs(s.Log) {
+		return api.Failure("bad_settings", fmt.Sprintf("the log %q is no absolute path", s.Log), nil)
+	}
 	if s.Server == "" {
 		return nil
 	}
@@ -159,7 +162,7 @@ func (f *settingsFile) set(s api.Settings) error {
 func merged(rest map[string]json.RawMessage, s api.Settings) ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	for name, value := range rest {
-		if name != "language" && name != "server" && name != "quiet" && name != "hot_celsius" {
+		if name != "language" && name != "server" && name != "log" && name != "quiet" && name != "hot_celsius" {
 			all[name] = value
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"plimsoll/monitor"
 	"plimsoll/monitor/api"
 	"plimsoll/monitor/backend"
+	"plimsoll/monitor/backend/serverlog"
 )
 
 // source is where a command has its facts from: the agent, or a monitor of its own.
@@ -62,7 +64,7 @@ func (p *program) self(ctx context.Context) (source, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	backends := []backend.Backend{server}
+	backends := p.servers(server)
 	config := monitor.Config{
 		Local: local, Backends: backends, Clock: p.clock, EndProcess: metal.EndProcess, Hot: settings.HotCelsius,
 		Log: slog.New(slog.DiscardHandler),
@@ -103,28 +105,68 @@ func (p *program) server(settings api.Settings) (backend.Backend, error) {
 	if address == "" {
 		address = p.getenv("OLLAMA_HOST")
 	}
-	b, err := backend.NewOllama(address)
+	b, err := backend.New(address, backend.WithLog(p.serverLog(settings)))
 	if err != nil && p.serverFlag != "" {
 		return nil, usage("cli.usage.server", view.Args{"Value": backend.WithoutUser(address), "Reason": err.Error()})
 	}
 	if err != nil {
-		return unusable{address: backend.WithoutUser(address), cause: err}, nil
+		return unusable{kind: "ollama", address: backend.WithoutUser(address), cause: err}, nil
 	}
 	return b, nil
+}
+
+// servers are the one in force and those that the environment names beside it, a
+// variable for each kind.
+func (p *program) servers(first backend.Backend) []backend.Backend {
+	all := []backend.Backend{first}
+	if p.serverFlag != "" {
+		return all // that one was asked for
+	}
+	for _, kind := range backend.Known[1:] {
+		address := p.getenv(kind.Env)
+		if address == "" {
+			continue
+		}
+		name := kind.Name
+		if base, err := backend.ParseHost(address); err == nil {
+			name += ":" + base.Port() // the first may be of that kind too
+		}
+		b, err := kind.New(address, backend.WithName(name))
+		if err != nil {
+			b = unusable{kind: kind.Name, address: backend.WithoutUser(address), cause: err}
+		}
+		if b.Address() != first.Address() {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// serverLog follows the log of a server on this machine: the flag's, the settings'
+// or that in the usual places; nil where it is not to be read.
+func (p *program) serverLog(settings api.Settings) *serverlog.Follower {
+	switch path := cmp.Or(p.logFlag, settings.Log); path {
+	case api.LogOff:
+		return nil
+	case "":
+		return serverlog.NewFollower(serverlog.Places(p.goos, p.home), serverlog.HasJournal())
+	default:
+		return serverlog.NewFollower([]string{path}, false)
+	}
 }
 
 // unusable stands for a server whose address makes no sense. The monitor goes on
 // with the machine's own facts, and the server's row says what is wrong.
 type unusable struct {
-	address string
-	cause   error
+	kind, address string
+	cause         error
 }
 
-func (u unusable) Name() string    { return "ollama" }
+func (u unusable) Name() string    { return u.kind }
 func (u unusable) Address() string { return u.address }
 func (u unusable) Poll(context.Context) backend.Answer {
 	return backend.Answer{Status: backend.Status{
-		Name: u.Name(), Kind: "ollama", Address: u.address,
+		Name: u.Name(), Kind: u.kind, Address: u.address,
 		State: backend.Failed, Cause: "bad_address", Detail: u.cause.Error(),
 	}}
 }

@@ -27,6 +27,8 @@ func (m *Monitor) collect() *Snapshot {
 	m.nameOwners(s)
 	m.readLimit(s)
 	m.measureRunners(s)
+	m.readLogs(s)
+	m.foresee(s)
 	m.followSlots(s)
 	m.tellRequests(s)
 	m.volumes.fill(s, local)

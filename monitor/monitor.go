@@ -66,6 +66,7 @@ type Monitor struct {
 	stop      context.CancelFunc // ends the pollers of the running Run
 	running   context.Context
 	pollGroup sync.WaitGroup
+	builds    builds
 
 	requests requests
 	// child reads the slots of a server's child on this machine.
@@ -77,10 +78,12 @@ type Monitor struct {
 	held       []heldProcess
 	consumers  consumerCache
 	claims     claims
+	foreseen   foreseen
 	background backgroundWork
 	volumes    volumes
 	owners     map[string]owner // by backend
 	limit      limitWatch
+	news       []Event // of this tick, from logs
 }
 
 // New makes a Monitor. It does nothing before Run.
@@ -163,9 +166,10 @@ func (m *Monitor) tick() time.Duration {
 	s := m.collect()
 	m.engine.history.hot.set(m.hot.Load())
 	m.engine.complete(s)
+	m.nameLargest(s)
 	interval := m.pace(s)
 	s.Interval = new(interval.Seconds())
-	events := m.followUnloads(s)
+	events := append(m.news, m.followUnloads(s)...)
 	if p := m.config.PostMortem; p != nil {
 		events, m.config.PostMortem = append(events, p.event(s)), nil
 	}

@@ -55,7 +55,8 @@ func recordedOnly(events []Event) []Event {
 	var kept []Event
 	for _, e := range events {
 		switch e.Kind {
-		case EventUnloadAsked, EventUnloaded, EventUnloadHeld, EventUnloadFailed, EventGap, EventPostMortem:
+		case EventUnloadAsked, EventUnloaded, EventUnloadHeld, EventUnloadFailed, EventGap, EventPostMortem,
+			EventOutOfMemory, EventTruncated, EventCacheRefused, EventEvicted:
 			kept = append(kept, e)
 		}
 	}

@@ -45,6 +45,9 @@ type Snapshot struct {
 	// first, at most 50 together. Speeds are what is usual for each model, sorted by model.
 	Requests []request.Request `json:"requests,omitempty"`
 	Speeds   []request.Speed   `json:"speeds,omitempty"`
+	// ServerSettings is how the model servers of this machine were set up, as far as
+	// their logs and the arguments of their processes tell.
+	ServerSettings []ServerSettings `json:"server_settings,omitempty"`
 	// Efficiencies are the shares of the memory bandwidth that engines reach here, of
 	// at least three requests each.
 	Efficiencies []fit.Learned `json:"efficiencies,omitempty"`

@@ -57,12 +57,14 @@ type Evidence struct {
 	SwapGrowth      *uint64  `json:"swap_growth_bytes,omitempty"`
 	Pressure        string   `json:"pressure,omitzero"`
 	Bytes           *uint64  `json:"bytes,omitempty"`
-	Freed           *uint64  `json:"freed_bytes,omitempty"`
-	PID             *int     `json:"pid,omitempty"`
-	Process         string   `json:"process,omitzero"`
-	Seconds         *float64 `json:"seconds,omitempty"`
-	Count           *int     `json:"count,omitempty"`
-	Detail          string   `json:"detail,omitzero"`
+	// Planned is what a model was planned to take, where Bytes is what it took.
+	Planned *uint64  `json:"planned_bytes,omitempty"`
+	Freed   *uint64  `json:"freed_bytes,omitempty"`
+	PID     *int     `json:"pid,omitempty"`
+	Process string   `json:"process,omitzero"`
+	Seconds *float64 `json:"seconds,omitempty"`
+	Count   *int     `json:"count,omitempty"`
+	Detail  string   `json:"detail,omitzero"`
 	// Heat: now, and as it usually is at full load. TemperatureLimit is a person's
 	// own, where Temperature has reached it.
 	Temperature      *float64 `json:"temperature_celsius,omitempty"`
@@ -86,11 +88,13 @@ type Evidence struct {
 	// others take, and what Bytes were before.
 	GPUShare *float64 `json:"gpu_share_ratio,omitempty"`
 	Tokens   *int     `json:"tokens,omitempty"`
-	Drop     *float64 `json:"expected_drop_ratio,omitempty"`
-	LoadRate *float64 `json:"load_bytes_per_second,omitempty"`
-	Volume   string   `json:"volume,omitzero"`
-	Cores    *float64 `json:"processor_cores,omitempty"`
-	Before   *uint64  `json:"before_bytes,omitempty"`
+	// KeptTokens are those of Tokens that were left of a prompt.
+	KeptTokens *int     `json:"kept_tokens,omitempty"`
+	Drop       *float64 `json:"expected_drop_ratio,omitempty"`
+	LoadRate   *float64 `json:"load_bytes_per_second,omitempty"`
+	Volume     string   `json:"volume,omitzero"`
+	Cores      *float64 `json:"processor_cores,omitempty"`
+	Before     *uint64  `json:"before_bytes,omitempty"`
 }
 
 // Event is something that happened once.
@@ -129,6 +133,17 @@ const (
 	// EventLimit: the GPU's limit changed; Evidence.State is one of the Limit
 	// constants, Bytes what is in force, Seconds how long a trial lasts.
 	EventLimit EventKind = "limit_changed"
+	// EventOutOfMemory: a server's log tells that memory was not given, to the GPU or
+	// (Cause "system") at all.
+	EventOutOfMemory EventKind = "out_of_memory"
+	// EventTruncated: a prompt of Tokens was longer than the context; KeptTokens were
+	// read.
+	EventTruncated EventKind = "prompt_truncated"
+	// EventCacheRefused: a quantised cache was asked for and cannot be had without
+	// flash attention.
+	EventCacheRefused EventKind = "cache_refused"
+	// EventEvicted: a server drops a model to make room for another.
+	EventEvicted EventKind = "model_evicted"
 	// EventGap: this subscriber was too slow and Count updates are missing.
 	EventGap EventKind = "gap"
 	// EventDiagnosis: another cause slows a model; Evidence.State is it.

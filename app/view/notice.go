@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/metal"
 	"plimsoll/monitor"
+	"plimsoll/monitor/backend/serverlog"
 )
 
 // Notices are what an update's events announce: alerts when they begin or
@@ -62,6 +63,9 @@ func (r *Renderer) notice(e monitor.Event, u monitor.Update) (Notice, bool) {
 	case monitor.EventPostMortem:
 		args := r.args(e.Evidence, time.Time{}, time.Time{})
 		return Notice{ID: "post_mortem", Title: r.Text("event.post_mortem", r.postMortem(args, e)), Text: r.Text("event.post_mortem.text", args), Severity: monitor.SeverityWarning}, true
+	case monitor.EventOutOfMemory:
+		args := logged(r.args(e.Evidence, time.Time{}, time.Time{}), e)
+		return Notice{ID: "out_of_memory:" + e.Evidence.Backend, Title: r.Text("event.out_of_memory", args), Text: r.Text("event.out_of_memory.text", args), Severity: monitor.SeverityWarning}, true
 	case monitor.EventUnloadFailed:
 		return r.unloadNotice(e, "event.unload_failed", monitor.SeverityWarning), true
 	}
@@ -91,6 +95,19 @@ func (r *Renderer) postMortem(args Args, e monitor.Event) Args {
 	return args
 }
 
+// logged adds the places of a message about what a server's log told.
+func logged(args Args, e monitor.Event) Args {
+	args["System"] = e.Evidence.Cause == serverlog.CauseSystem
+	args["Tokens"], args["Kept"] = "", ""
+	if n := e.Evidence.Tokens; n != nil && *n > 0 {
+		args["Tokens"] = grouped(*n)
+	}
+	if n := e.Evidence.KeptTokens; n != nil && *n > 0 {
+		args["Kept"] = grouped(*n)
+	}
+	return args
+}
+
 // Event is one line that says what happened.
 func (r *Renderer) Event(e monitor.Event) string {
 	args := r.args(e.Evidence, time.Time{}, time.Time{})
@@ -111,6 +128,8 @@ func (r *Renderer) Event(e monitor.Event) string {
 		r.postMortem(args, e)
 	case monitor.EventDiagnosis:
 		args["Sentence"], _ = r.slowness(monitor.DiagnosisCause(e.Evidence.State), e.Evidence)
+	case monitor.EventOutOfMemory, monitor.EventTruncated:
+		logged(args, e)
 	case monitor.EventGap:
 		if e.Evidence.Count != nil {
 			args["Count"] = *e.Evidence.Count

@@ -51,12 +51,18 @@ type Settings struct {
 	// Server is the model server's address in any form OLLAMA_HOST may have;
 	// "" means OLLAMA_HOST or the default address.
 	Server string `json:"server,omitzero"`
+	// Log is the file of the model server's log, an absolute path; "" means the usual
+	// places and LogOff none.
+	Log string `json:"log,omitzero"`
 	// Quiet turns notifications off. Alerts still show in the tray and window.
 	Quiet bool `json:"quiet,omitzero"`
 	// HotCelsius is the temperature of the GPU from which on it is an alert, from
 	// monitor.HotLeast to monitor.HotMost. Absent: none on temperature alone.
 	HotCelsius *float64 `json:"hot_celsius,omitempty"`
 }
+
+// LogOff as Settings.Log keeps the model server's log unread.
+const LogOff = "off"
 
 // Same reports that two settings are the same choices.
 func (s Settings) Same(o Settings) bool {
