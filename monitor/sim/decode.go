@@ -41,6 +41,7 @@ type request struct {
 	person   bool // of the machine's own life
 
 	runner    *runner
+	slot      *slot
 	phase     phase
 	cached    int
 	evaluated float64
@@ -76,6 +77,9 @@ type costs struct{ compute, paging float64 }
 // decodeCost of the next token of r: every weight and the cache so far is read
 // once.
 func (m *Mac) decodeCost(r *request) costs {
+	if c, ok := paced(m.paces[r.model].decode); ok {
+		return c
+	}
 	depth := min(r.prompt+len(r.tokens), r.runner.context)
 	bytes := float64(r.model.size) + r.model.kvPerToken()*float64(depth)
 	return costs{bytes / (efficiency * bandwidth * m.heat.factor()), m.pagedPerPass(r) / swapRate}
@@ -83,6 +87,9 @@ func (m *Mac) decodeCost(r *request) costs {
 
 // prefillCost of one token of the prompt.
 func (m *Mac) prefillCost(r *request) costs {
+	if c, ok := paced(m.paces[r.model].prefill); ok {
+		return c
+	}
 	rate := prefill7B * store[0].params / r.model.params * m.heat.factor()
 	return costs{1 / rate, m.pagedPerPass(r) / swapRate / prefillBatch}
 }
@@ -107,19 +114,23 @@ func (m *Mac) pagedPerPass(r *request) float64 {
 // work moves all requests that have a loaded runner. Those of different models
 // share the GPU and the swap evenly.
 func (m *Mac) work(dt float64) (did activity, paged float64) {
-	var active []*request
+	var active []*runner
 	for _, r := range m.runners {
 		if !r.dead && r.loaded >= r.bytes && len(r.queue) > 0 {
-			active = append(active, r.queue[0])
+			active = append(active, r)
 		}
 	}
 	m.paging = false
-	for _, r := range active {
-		gpu, bytes := m.serve(r, dt, float64(len(active)))
-		did.gpu += gpu / dt
-		paged += bytes
+	for _, run := range active {
+		for i, r := range run.working() {
+			gpu, bytes := m.serve(r, dt, float64(len(active)))
+			if i == 0 { // the others' tokens come of the same passes
+				did.gpu += gpu / dt
+				paged += bytes
+			}
+		}
 		did.any = true
-		r.runner.cpu += dt * 0.2
+		run.cpu += dt * 0.2
 	}
 	m.paging = paged > 0
 	return did, paged
@@ -144,6 +155,9 @@ func (m *Mac) serve(r *request, dt, n float64) (gpu, paged float64) {
 		c := m.prefillCost(r)
 		tokens := min(float64(r.prompt-r.cached)-r.evaluated, left/((c.compute+c.paging)*n))
 		spend(c, tokens)
+		if batchEnds(r.evaluated, r.evaluated+tokens) {
+			r.runner.passed()
+		}
 		r.evaluated += tokens
 		if r.evaluated < float64(r.prompt-r.cached)-1e-6 {
 			return gpu, paged
@@ -172,14 +186,15 @@ func (m *Mac) emit(r *request, at time.Duration) {
 	if len(r.tokens) >= r.want {
 		m.finish(r, at, nil)
 	}
+	r.runner.passed()
 	r.signal()
 }
 
-// reuse finds how much of the prompt the runner still has from the one before.
+// reuse finds how much of the prompt its slot still has from the one before.
 // At least one token is always computed.
 func (r *request) reuse() {
-	last := r.runner.last
-	r.runner.last = r.text
+	last := r.slot.last
+	r.slot.last = r.text
 	if r.text == "" || last == "" {
 		return
 	}

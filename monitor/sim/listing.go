@@ -15,8 +15,16 @@ func (m *Mac) root(w http.ResponseWriter, _ *http.Request) {
 	w.Write([]byte("Ollama is running"))
 }
 
+// serverVersion is the version that the server says it has.
+func (m *Mac) serverVersion() string {
+	if m.slots > 0 {
+		return childVersion
+	}
+	return wireVersion
+}
+
 func (m *Mac) version(w http.ResponseWriter, _ *http.Request) {
-	whole(w, http.StatusOK, map[string]string{"version": wireVersion})
+	whole(w, http.StatusOK, map[string]string{"version": m.serverVersion()})
 }
 
 // modified is when a model came into the store.

@@ -39,6 +39,7 @@ func (m *Mac) RestartServer() {
 	m.pending = nil
 	for _, r := range m.runners {
 		r.dead, r.unlisted, r.held, r.leaving = true, true, 0, r.loaded
+		r.hangUp()
 	}
 	m.ollama = daemon{pid: m.nextPID, started: m.wall(), limit: m.memory.gpuLimit()}
 	m.nextPID += 7

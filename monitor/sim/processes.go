@@ -38,6 +38,10 @@ func (m *Mac) processes() []metal.Process {
 		if r.dead {
 			continue
 		}
+		if m.slots > 0 {
+			list = append(list, m.childProcess(r))
+			continue
+		}
 		list = append(list, metal.Process{PID: r.pid, Parent: m.ollama.pid, Name: "ollama", App: "Ollama", Started: micros(r.started),
 			Args:      []string{ollamaPath, "runner", "--ollama-engine", "--model", r.model.blob(), "--port", strconv.Itoa(r.port)},
 			Footprint: new(uint64(r.loaded) + 42<<20), CPU: new(r.cpu)})

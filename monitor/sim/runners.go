@@ -32,7 +32,13 @@ type runner struct {
 	bytes     float64 // what it needs when loaded
 	loaded    float64 // bytes of it so far
 	cpu       float64 // s
-	last      string  // prompt in its cache
+
+	slots   []*slot
+	tasks   int // the number of the next one
+	totals  totals
+	passes  int
+	between chan struct{} // closed at the end of a pass, when somebody waits for that
+	http    *http.Server  // of a llama-server, while it listens
 
 	refs        int
 	queue       []*request
@@ -54,7 +60,7 @@ func (m *Mac) submit(r *request) *fault {
 	r.id, r.arrived = m.requests, m.now
 	r.context = min(max(r.context, 4), r.model.trained)
 	r.changed, r.done = make(chan struct{}, 1), make(chan struct{})
-	if need := float64(r.model.need(r.context)); need > ram-m.systemShare() {
+	if need := m.need(r); need > ram-m.systemShare() {
 		return &fault{http.StatusInternalServerError, fmt.Sprintf("model requires more system memory (%.1f GiB) than is available (%.1f GiB)",
 			need/gib, (ram-m.systemShare())/gib)}
 	}
@@ -75,6 +81,11 @@ func (m *Mac) open() []*request {
 		list = append(list, m.inFlight[id])
 	}
 	return list
+}
+
+// need is what a runner for a request takes: its cache is for all slots together.
+func (m *Mac) need(r *request) float64 {
+	return float64(r.model.need(r.context * max(1, m.slots)))
 }
 
 // listed is the runner of a model that /api/ps shows.
@@ -110,6 +121,7 @@ func (m *Mac) acquire(r *request) {
 	}
 	r.phase = phaseQueued
 	r.runner.queue = append(r.runner.queue, r)
+	r.runner.seat()
 }
 
 // schedule is the part of a step that the server's scheduler has.
@@ -137,7 +149,7 @@ func (m *Mac) place() {
 			return
 		case m.loading():
 			return
-		case m.crowded(float64(r.model.need(r.context))):
+		case m.crowded(m.need(r)):
 			m.expire(m.victim())
 			return
 		default:
@@ -188,17 +200,19 @@ func (m *Mac) expire(r *runner) {
 
 // start begins to load a model.
 func (m *Mac) start(q *request) *runner {
-	r := &runner{model: q.model, context: q.context, bytes: float64(q.model.need(q.context)), keep: defaultKeep,
+	r := &runner{model: q.model, context: q.context, bytes: m.need(q), keep: defaultKeep, slots: m.newSlots(),
 		pid: m.nextPID, port: m.nextPort, started: m.wall()}
 	m.nextPID += 3 + m.random.IntN(40)
 	m.nextPort += 1 + m.random.IntN(9)
 	m.runners = append(m.runners, r)
+	m.listen(r)
 	return r
 }
 
 // unload takes a runner off the list and begins to give its memory back.
 func (m *Mac) unload(r *runner) {
 	r.unlisted = true
+	r.hangUp()
 	if r.dead {
 		m.forget(r)
 		return
@@ -261,6 +275,7 @@ func (m *Mac) finish(r *request, at time.Duration, err *fault) {
 	m.pending = slices.DeleteFunc(m.pending, func(o *request) bool { return o == r })
 	if run := r.runner; run != nil {
 		run.queue = slices.DeleteFunc(run.queue, func(o *request) bool { return o == r })
+		run.unseat(r)
 		m.leave(run)
 	}
 	close(r.done)
@@ -287,6 +302,7 @@ func (m *Mac) leave(r *runner) {
 // goes, its requests fail, and the server lists it until its next use.
 func (m *Mac) die(r *runner) {
 	r.dead, r.held, r.leaving = true, 0, r.loaded
+	r.hangUp()
 	for _, q := range m.open() {
 		if q.runner == r {
 			m.finish(q, m.now, &fault{http.StatusInternalServerError, "an error was encountered while running the model: unexpected EOF"})

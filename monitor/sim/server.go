@@ -67,6 +67,8 @@ func (m *Mac) Serve(ctx context.Context, l net.Listener) error {
 	m.serving.mu.Lock()
 	m.serving.address = "http://" + l.Addr().String()
 	m.serving.mu.Unlock()
+	closed := m.serveChildren(ctx)
+	defer closed()
 	server := &http.Server{
 		Handler:           m.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,

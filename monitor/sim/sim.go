@@ -38,6 +38,13 @@ type Config struct {
 	// Auto gives it a life of its own: users' requests, apps that grow and
 	// shrink. Without it only what is asked for happens.
 	Auto bool
+	// Slots makes the server one of v0.30 or later: each runner is a llama-server that
+	// works on so many requests at once, and while Serve runs it listens at a port of
+	// its own, with /slots. 0 is a server before that, whose runners work on one request
+	// and tell nothing.
+	Slots int
+	// Metrics starts such runners with --metrics, which Ollama does not.
+	Metrics bool
 }
 
 // Mac is a simulated Mac. It implements metal.Reader; its methods may be called
@@ -74,6 +81,10 @@ type Mac struct {
 	outRate    float64
 	inRate     float64
 	cloudCalls int
+	slots      int // of each runner; 0: runners before v0.30
+	metrics    bool
+	paces      map[*model]pace
+	child      children
 
 	serving serving
 	ollama  daemon
@@ -87,7 +98,8 @@ func New(c Config) *Mac {
 	}
 	m := &Mac{
 		clock: c.Clock, seed: c.Seed, random: rand.New(rand.NewPCG(c.Seed, 0x706c696d736f6c6c)),
-		heat: newHeat(), memory: newMemory(), hold: map[*model]float64{}, quiet: map[*model]time.Duration{}, inFlight: map[int]*request{}, nextPID: 4211, nextPort: 49731,
+		heat: newHeat(), memory: newMemory(), hold: map[*model]float64{}, quiet: map[*model]time.Duration{}, inFlight: map[int]*request{}, paces: map[*model]pace{},
+		slots: max(c.Slots, 0), metrics: c.Metrics, nextPID: 4211, nextPort: 49731,
 	}
 	m.serving.init()
 	m.origin, m.base, m.slept = c.Clock.moment()

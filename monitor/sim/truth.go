@@ -40,6 +40,11 @@ type RequestTruth struct {
 	Internal bool   // of the simulation's own users or of Ask
 	Tokens   int
 	Rate     float64 // token/s now; 0 unless decoding
+	// Prompt are the tokens of the prompt, of which Cached were in the cache and Read
+	// have been read.
+	Prompt, Cached, Read int
+	// Slot and Task are those of the runner's slot that works on it, −1 without one.
+	Slot, Task int
 }
 
 // ModelTruth is one model in memory.
@@ -47,6 +52,7 @@ type ModelTruth struct {
 	Model   string
 	PID     int
 	Bytes   uint64 // so far
+	Port    int    // of the runner; it listens there when it is a llama-server
 	Loading bool
 	Listed  bool // in /api/ps
 	Busy    bool
@@ -66,10 +72,15 @@ func (m *Mac) Truth() Truth {
 		CloudRequests: m.cloudCalls, Answered: m.requests,
 	}
 	for _, r := range m.open() {
-		t.Requests = append(t.Requests, RequestTruth{Model: r.model.name, Phase: phaseWords[r.phase], Internal: r.internal, Tokens: len(r.tokens), Rate: r.rate})
+		one := RequestTruth{Model: r.model.name, Phase: phaseWords[r.phase], Internal: r.internal, Tokens: len(r.tokens), Rate: r.rate,
+			Prompt: r.prompt, Cached: r.cached, Read: int(r.evaluated), Slot: -1, Task: -1}
+		if r.slot != nil {
+			one.Slot, one.Task = r.slot.id, r.slot.task
+		}
+		t.Requests = append(t.Requests, one)
 	}
 	for _, r := range m.runners {
-		t.Models = append(t.Models, ModelTruth{Model: r.model.name, PID: r.pid, Bytes: uint64(r.loaded),
+		t.Models = append(t.Models, ModelTruth{Model: r.model.name, PID: r.pid, Port: r.port, Bytes: uint64(r.loaded),
 			Loading: !r.unlisted && !r.dead && r.loaded < r.bytes, Listed: !r.unlisted, Busy: r.refs > 0})
 	}
 	return t
