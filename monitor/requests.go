@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 
+	"plimsoll/monitor/backend"
 	"plimsoll/monitor/request"
 )
 
@@ -72,8 +73,25 @@ func (m *Monitor) tellRequests(s *Snapshot) {
 				t.Working(now, r.Backend, r.Model)
 			}
 		}
-		s.Requests, s.Speeds = t.Requests(now), t.Speeds()
+		s.Requests, s.Speeds = t.Requests(now), t.Speeds(now)
 	})
+	for i := range s.Requests {
+		if q := &s.Requests[i]; q.Phase == request.PhasePrefill && q.ReadTokens == nil && comesIn(s, q) {
+			q.Phase = request.PhaseLoading
+		}
+	}
+}
+
+// comesIn reports a request whose model is not in memory though its server, which
+// has others to name, answers: it is on its way there.
+func comesIn(s *Snapshot, q *request.Request) bool {
+	b := find(s.Backends, func(b *backend.Status) bool { return b.Name == q.Backend || q.Backend == "" && len(s.Backends) == 1 })
+	if b == nil || b.State != backend.Running || b.Kind != "ollama" || q.Model == "" || strings.HasSuffix(q.Model, "cloud") || b.Answered == nil || b.Answered.Before(q.Began) {
+		return false
+	}
+	return find(s.Residents, func(r *Resident) bool {
+		return r.Backend == b.Name && (r.Model == q.Model || r.Model == q.Model+":latest")
+	}) == nil
 }
 
 // serving is the request in flight that keeps a resident model at work, nil when

@@ -42,7 +42,7 @@ type Snapshot struct {
 	Backends  []backend.Status `json:"backends,omitempty"`
 	Residents []Resident       `json:"residents,omitempty"`
 	// Requests are those in flight, oldest first, then the recent ones, newest
-	// first, at most 50 together. Speeds are what is usual for each model, sorted by model.
+	// first, at most 32 together. Speeds are what is usual for each model, sorted by model.
 	Requests []request.Request `json:"requests,omitempty"`
 	Speeds   []request.Speed   `json:"speeds,omitempty"`
 	// ServerSettings is how the model servers of this machine were set up, as far as

@@ -81,7 +81,7 @@ func (d *detected) Address() string { return d.now().Address() }
 func (d *detected) Poll(ctx context.Context) Answer {
 	was := d.now()
 	a := was.Poll(ctx)
-	if a.Status.State != Failed || a.Status.Cause != "not_this_server" {
+	if a.Status.State != Failed {
 		return a
 	}
 	for i, b := range d.kinds {

@@ -49,7 +49,7 @@ func (t *Tracker) Log(now Moment, l Line) {
 		lines.take(h.line)
 		return true
 	})
-	t.pairLines()
+	t.pair()
 	t.learn(now)
 }
 

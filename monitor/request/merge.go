@@ -20,14 +20,14 @@ const (
 // one when what came since does not agree.
 func (t *Tracker) pair() {
 	for _, c := range slices.Clone(t.records) {
-		if c.meter != nil && c.slots != nil && !t.agree(c.meter, c.slots) {
+		if c.kept == nil && c.meter != nil && c.slots != nil && !t.agree(c.meter, c.slots) {
 			apart := t.add()
 			apart.slots, c.slots, c.kept = c.slots, nil, nil
 			t.replace(c, apart)
 		}
 	}
 	for _, c := range slices.Clone(t.records) {
-		if c.meter == nil || c.slots != nil {
+		if c.meter == nil || c.slots != nil || c.kept != nil {
 			continue
 		}
 		var best *record
@@ -46,6 +46,7 @@ func (t *Tracker) pair() {
 		t.replace(best, c)
 		t.drop(best)
 	}
+	t.pairLines()
 }
 
 // closer reports that a slot's request fits a meter's better than another: one
@@ -107,12 +108,15 @@ func (t *Tracker) named(m *Request, s *seen) bool {
 	if m.Model == "" || s.origin.Sole || sameModel(m.Model, s.origin.Model) {
 		return true
 	}
+	if !exact(m, s) || *m.OutputTokens < LeastTokens || strings.HasSuffix(m.Model, "cloud") {
+		return false
+	}
 	for _, w := range t.watches {
 		if sameModel(w.origin.Model, m.Model) {
 			return false
 		}
 	}
-	return exact(m, s) && *m.OutputTokens >= LeastTokens && !strings.HasSuffix(m.Model, "cloud")
+	return true
 }
 
 func tokensAgree(m *Request, s *seen) bool {
@@ -179,8 +183,8 @@ func (t *Tracker) merged(c *record, now Moment) Request {
 	if c.meter != nil && c.meter.Outcome == OutcomeCancelled {
 		t.orphan(&r, c, now)
 	}
-	if r.Phase != PhaseDone && c.meter != nil && c.slots == nil && t.queued(c.meter) {
-		r.Phase = PhaseQueued
+	if c.meter != nil && c.slots == nil {
+		r.Phase = t.waits(c, r.Phase)
 	}
 	if r.Phase == PhaseDone && r.Ended == nil {
 		r.Ended = new(r.Changed)
@@ -285,23 +289,31 @@ func (t *Tracker) readable(m *Request) bool {
 	return false
 }
 
-// queued reports that all slots of the model work on others.
-func (t *Tracker) queued(m *Request) bool {
-	if m.TTFT != nil || value(m.OutputTokens) > 0 {
-		return false
+// waits is the phase of a request that only the meter sees, which does not see what
+// the server does before its first word. All slots of the model at work on others:
+// it waits. Nobody who tells slots, and no other request before it: it is read.
+func (t *Tracker) waits(c *record, phase Phase) Phase {
+	m := c.meter
+	if phase == PhaseDone || m.TTFT != nil || value(m.OutputTokens) > 0 {
+		return phase
 	}
 	for _, w := range t.watches {
-		if !w.known || len(w.slots) == 0 || !sameModel(w.origin.Model, m.Model) || !w.last.Wall.After(m.Began) {
+		if !sameModel(w.origin.Model, m.Model) || !sameBackend(w.origin.Backend, m.Backend) || !w.known {
 			continue
 		}
 		for _, st := range w.slots {
 			if st.at == nil {
-				return false
+				return phase
 			}
 		}
-		return true
+		return PhaseQueued
 	}
-	return false
+	for _, o := range t.records {
+		if o != c && o.meter != nil && o.meter.Phase != PhaseDone && sameModel(o.meter.Model, m.Model) && o.meter.Began.Before(m.Began) {
+			return phase
+		}
+	}
+	return PhasePrefill
 }
 
 // sources are ordered as the constants are, the best first.

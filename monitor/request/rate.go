@@ -81,8 +81,6 @@ func judgePrefill(r *Request, usual *speed) {
 		r.Prefill = nil
 	case r.noted(NoteCached):
 		r.Prefill = nil
-	case !known && !r.fresh():
-		r.Prefill = nil // nothing to hold it against
 	case r.PromptTokens != nil && *r.PromptTokens < tinyPrompt:
 		r.note(NoteTiny)
 	}

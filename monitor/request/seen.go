@@ -23,6 +23,7 @@ type seen struct {
 	unread Moment
 	first  *Moment
 	firstN int
+	ttft   *Number // as it was worked out when enough was known
 	held   bool
 	// changed is when something last moved, newest the newest reply.
 	changed, newest Moment
@@ -61,6 +62,9 @@ func (s *seen) update(r Reading, slot Slot) {
 	s.phase = PhaseDecode
 	if s.first == nil {
 		s.first, s.firstN = &now, *slot.Decoded
+	}
+	if len(s.tokens.steps) <= liveSteps {
+		s.ttft = s.began()
 	}
 	if s.read != nil && s.cached != nil {
 		s.whole = new(*s.read + *s.cached)
@@ -150,7 +154,7 @@ func (s *seen) request(until time.Duration, silent bool) Request {
 	if rate, off, ok := s.tokens.live(until); ok {
 		r.Live = s.number(rate, off*rate, SourceSlots, s.newest.Wall)
 	}
-	r.TTFT = s.ttft()
+	r.TTFT = s.ttft
 	r.Prefill = s.prefill(r.TTFT)
 	if s.held || silent && s.phase == PhaseDecode {
 		r.note(NoteOtherPrompt)
@@ -158,9 +162,9 @@ func (s *seen) request(until time.Duration, silent bool) Request {
 	return r
 }
 
-// ttft is the time to the first token as the replies bound it, nil where they do
+// began is the time to the first token as the replies bound it, nil where they do
 // not bound it to within itself.
-func (s *seen) ttft() *Number {
+func (s *seen) began() *Number {
 	if s.first == nil || s.baseline || s.missed {
 		return nil
 	}
@@ -171,8 +175,8 @@ func (s *seen) ttft() *Number {
 		earliest := to - time.Duration(float64(s.firstN)/rate*float64(time.Second))
 		from, to = max(from, min(earliest, to)), min(to, max(latest, from))
 	}
-	began := (s.after.Awake + s.before.Awake) / 2
-	t := ((from+to)/2 - began).Seconds()
+	start := (s.after.Awake + s.before.Awake) / 2
+	t := ((from+to)/2 - start).Seconds()
 	spread := ((to - from) / 2).Seconds() + ((s.before.Awake - s.after.Awake) / 2).Seconds()
 	if t <= 0 || spread > t {
 		return nil

@@ -161,7 +161,7 @@ func TestPhases(t *testing.T) {
 	if r.Phase != PhaseDone || r.Outcome != OutcomeUnknown || r.ID != id || *r.OutputTokens != 53 || r.OutputApproximate || r.Ended == nil || r.Live == nil {
 		t.Errorf("ended: %+v", r)
 	}
-	speed := tracker.Speeds()
+	speed := tracker.Speeds(at(1e5))
 	if len(speed) != 1 || speed[0].Runs != 1 || math.Abs(speed[0].Decode.Value-10) > 0.3 || math.Abs(speed[0].Prefill.Value-512) > 20 || speed[0].Last == nil {
 		t.Errorf("what is usual: %+v", speed)
 	}

@@ -79,6 +79,7 @@ func (t *Tracker) forget(now Moment) {
 // speed finds or makes what is known of a model.
 func (t *Tracker) speed(backend, model string, at time.Time) *speed {
 	key := speedKey(backend, model)
+	t.usual = nil // whoever asks is about to teach
 	s := t.speeds[key]
 	if s == nil {
 		if len(t.speeds) >= modelsMost {
@@ -196,8 +197,12 @@ func (s *speed) reread(r *Request) bool {
 }
 
 // Speeds are what is usual for each model, sorted by model.
-func (t *Tracker) Speeds() []Speed {
-	var all []Speed
+func (t *Tracker) Speeds(now Moment) []Speed {
+	t.learn(now)
+	if t.usual != nil {
+		return t.usual
+	}
+	all := []Speed{}
 	for _, s := range t.speeds {
 		if one := s.told(); one.Runs > 0 {
 			all = append(all, one)
@@ -206,6 +211,7 @@ func (t *Tracker) Speeds() []Speed {
 	slices.SortFunc(all, func(a, b Speed) int {
 		return cmp.Or(strings.Compare(a.Model, b.Model), strings.Compare(a.Backend, b.Backend))
 	})
+	t.usual = all
 	return all
 }
 

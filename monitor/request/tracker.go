@@ -10,7 +10,7 @@ import (
 
 const (
 	// listMost is how many requests a list holds, in flight and recent together.
-	listMost = 50
+	listMost = 32
 	// recordsMost is how many are remembered, slotsMost how many slots of a server
 	// are followed, originsMost how many processes and modelsMost how many models.
 	recordsMost = 512
@@ -33,7 +33,9 @@ type Tracker struct {
 	records []*record // oldest first
 	watches map[string]*watch
 	speeds  map[string]*speed
-	hints   []hint // of the log, about requests that are not told of yet
+	// usual is what speeds come to, nil when one has learned since.
+	usual []Speed
+	hints []hint // of the log, about requests that are not told of yet
 }
 
 // NewTracker makes one that knows nothing.
@@ -102,18 +104,26 @@ func (t *Tracker) Working(now Moment, backend, model string) {
 // at most listMost.
 func (t *Tracker) Requests(now Moment) []Request {
 	t.learn(now)
-	var flying, over []Request
-	for _, c := range t.records {
-		if r := t.told(c, now); r.Phase == PhaseDone {
-			over = append(over, *r)
-		} else {
-			flying = append(flying, *r)
-		}
+	all := make([]*Request, len(t.records))
+	for i, c := range t.records {
+		all[i] = t.told(c, now)
 	}
-	slices.SortStableFunc(flying, func(a, b Request) int { return a.Began.Compare(b.Began) })
-	slices.SortStableFunc(over, func(a, b Request) int { return b.Ended.Compare(*a.Ended) })
-	all := append(flying, over...)
-	return all[:min(len(all), listMost)]
+	slices.SortStableFunc(all, func(a, b *Request) int {
+		switch {
+		case a.Phase == PhaseDone && b.Phase == PhaseDone:
+			return b.Ended.Compare(*a.Ended)
+		case a.Phase == PhaseDone:
+			return 1
+		case b.Phase == PhaseDone:
+			return -1
+		}
+		return a.Began.Compare(b.Began)
+	})
+	list := make([]Request, min(len(all), listMost))
+	for i := range list {
+		list[i] = *all[i]
+	}
+	return list
 }
 
 // InFlight reports a request at work on a model, or on any where it is "".
