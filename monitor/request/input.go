@@ -72,6 +72,8 @@ type Line struct {
 	PromptTime                             *time.Duration
 	OutputTokens                           *int
 	DecodeTime                             *time.Duration
+	// Derived: the times were worked out of the times of lines; the server told none.
+	Derived bool
 	// Total is the whole request as its server measured it.
 	Total *time.Duration
 	// Path and Status are those of a request line.

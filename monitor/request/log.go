@@ -115,14 +115,18 @@ func (r *Request) take(l Line) {
 
 // timings are the server's own statistics, whichever way they came.
 func (r *Request) timings(l Line) {
+	source := SourceServer
+	if l.Derived {
+		source = SourceLog
+	}
 	if l.OutputTokens != nil && l.DecodeTime != nil {
 		if rate := Rate(*l.OutputTokens, *l.DecodeTime); rate != nil {
-			r.Decode = &Number{Value: *rate, Source: SourceServer, At: l.At}
+			r.Decode = &Number{Value: *rate, Source: source, At: l.At, Approximate: l.Derived}
 		}
 	}
 	if l.ReadTokens != nil && l.PromptTime != nil {
 		if rate := Rate(*l.ReadTokens, *l.PromptTime); rate != nil {
-			r.Prefill = &Number{Value: *rate, Source: SourceServer, At: l.At}
+			r.Prefill = &Number{Value: *rate, Source: source, At: l.At, Approximate: l.Derived}
 		}
 		if r.PromptTokens != nil && r.CachedTokens == nil && *r.PromptTokens >= *l.ReadTokens {
 			r.CachedTokens = new(*r.PromptTokens - *l.ReadTokens)

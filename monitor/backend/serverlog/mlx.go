@@ -13,12 +13,12 @@ func (p *Parser) cacheMLX(l *line) {
 		return
 	}
 	if w := p.workMLX(); w != nil {
-		p.conclude(w)
+		p.conclude(w, l)
 	}
 	p.mlx++
 	w := p.open(&Work{Engine: engineMLX, Task: p.mlx, Began: p.moment(l), Prompt: l.count("total"), Cached: l.count("cached"), Read: new(0)})
 	p.lastWork = nil
-	p.emit(Event{Kind: Worked, Work: new(*w)}, l)
+	p.told(w, l)
 }
 
 // progressMLX is how far it read: msg="Prompt processing progress" processed=336 total=337.
@@ -28,7 +28,7 @@ func (p *Parser) progressMLX(l *line) {
 		return
 	}
 	w.Read, w.ReadSeconds = read, new(p.moment(l).Sub(w.Began).Seconds())
-	p.emit(Event{Kind: Worked, Work: new(*w)}, l)
+	p.told(w, l)
 }
 
 // servedMLX ends a request: msg=ServeHTTP method=POST path=/v1/completions took=7.298789917s.
@@ -41,7 +41,7 @@ func (p *Parser) servedMLX(l *line) {
 	w.Seconds = new(took.Seconds())
 	p.timeMLX(w)
 	p.lastWork = w
-	p.conclude(w)
+	p.conclude(w, l)
 }
 
 // speculatedMLX counts the tokens made.
@@ -61,7 +61,7 @@ func (p *Parser) speculatedMLX(l *line) {
 	p.timeMLX(w)
 	if w.Done {
 		p.lastWork = nil
-		p.emit(Event{Kind: Worked, Work: new(*w)}, l)
+		p.told(w, l)
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"plimsoll/monitor/request"
 )
 
 // shared is a file beside the repository; a test that needs one skips without.
@@ -102,6 +105,43 @@ func TestRecordedWithoutALog(t *testing.T) {
 		e, ok := errors.AsType[*RecordedError](err)
 		if !ok || e.ErrorKind() != kind || value == nil {
 			t.Errorf("%q: %v, %v; want %s", text, value, err, kind)
+		}
+	}
+}
+
+// What the collected logs tell of requests comes out of the Tracker as it stands
+// in them.
+func TestFixturesAsRequests(t *testing.T) {
+	for file, want := range map[string]string{
+		"v0.32-llama-server-request-01.txt":   "14518 0 140 7.46 100.91",
+		"v0.32-llama-server-cache-hit-01.txt": "32952 32112 138 3.35 49.62",
+		"v0.32.9-mlx-request-macos-01.txt":    "633 68 530 23.23 425.34; 337 0 201 31.66 353.31",
+	} {
+		_, events := parse(string(shared(t, "fixtures", "ollama_log", file)))
+		tracker := request.NewTracker()
+		var last time.Time
+		for _, e := range events {
+			if l, ok := e.Line("ollama"); ok {
+				tracker.Log(request.Moment{Wall: l.At, Awake: l.At.Sub(noon)}, l)
+				last = l.At
+			}
+		}
+		var got []string
+		for _, r := range tracker.Requests(request.Moment{Wall: last, Awake: last.Sub(noon)}) {
+			if r.PromptTokens == nil {
+				continue // the line of a load
+			}
+			if r.Phase != request.PhaseDone || r.OutputTokens == nil || r.Decode == nil || r.Prefill == nil || r.CachedTokens == nil {
+				t.Errorf("%s: %+v", file, r)
+				continue
+			}
+			if source := r.Decode.Source; source != request.SourceServer && (source != request.SourceLog || !r.Decode.Approximate) || (source == request.SourceLog) != strings.Contains(file, "mlx") {
+				t.Errorf("%s: decode rate %+v", file, r.Decode)
+			}
+			got = append(got, fmt.Sprintf("%d %d %d %.2f %.2f", *r.PromptTokens, *r.CachedTokens, *r.OutputTokens, r.Decode.Value, r.Prefill.Value))
+		}
+		if s := strings.Join(got, "; "); s != want {
+			t.Errorf("%s: %s, want %s", file, s, want)
 		}
 	}
 }

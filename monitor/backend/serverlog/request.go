@@ -48,7 +48,7 @@ func (l *Load) Name() string {
 
 // fill puts what a runner told into a line of its kind.
 func (w *Work) fill(l *request.Line, reread bool) {
-	l.Task = new(w.Task)
+	l.Task, l.Derived = new(w.Task), w.Engine == engineMLX
 	if w.Engine != engineMLX {
 		l.Slot = new(w.Slot)
 	}

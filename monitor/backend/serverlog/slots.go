@@ -32,7 +32,7 @@ func (p *Parser) slotLine(text string) bool {
 		return true
 	}
 	if strings.Contains(place, "release") {
-		p.conclude(p.known(*slot, *task))
+		p.conclude(p.known(*slot, *task), nil)
 		return true
 	}
 	if !tells(place, said) {
@@ -68,7 +68,7 @@ func (p *Parser) slotLine(text string) bool {
 		}
 		return true
 	}
-	p.told(w)
+	p.told(w, nil)
 	return true
 }
 
@@ -114,7 +114,7 @@ func (p *Parser) finalLine(w *Work, said string) bool {
 		w.Output, w.OutputSeconds = tokens, new(*ms/1000)
 	case "total":
 		w.Seconds = new(*ms / 1000)
-		p.conclude(w)
+		p.conclude(w, nil)
 		return true
 	default:
 		return false
@@ -131,10 +131,10 @@ func firstWord(s string) string {
 func (p *Parser) launch(slot, task int) {
 	for _, w := range slices.Clone(p.works) {
 		if w.Engine == engineLlama && w.Slot == slot && w.Task != task {
-			p.conclude(w)
+			p.conclude(w, nil)
 		}
 	}
-	p.told(p.work(slot, task))
+	p.told(p.work(slot, task), nil)
 }
 
 // known is a slot's request that a line told of, nil without one.
@@ -163,16 +163,17 @@ func (p *Parser) open(w *Work) *Work {
 	return w
 }
 
-// told makes the event of what a request's line told.
-func (p *Parser) told(w *Work) { p.emit(Event{Kind: Worked, Work: new(*w)}, nil) }
+// told makes the event of what a line told of a request. llama-server's lines have
+// no time: l is nil.
+func (p *Parser) told(w *Work, l *line) { p.emit(Event{Kind: Worked, Work: new(*w)}, l) }
 
 // conclude tells a request's last figures once.
-func (p *Parser) conclude(w *Work) {
+func (p *Parser) conclude(w *Work, l *line) {
 	if w == nil || w.Done {
 		return
 	}
 	w.Done = true
-	p.told(w)
+	p.told(w, l)
 	p.works = slices.DeleteFunc(p.works, func(o *Work) bool { return o == w })
 	if p.timed == w {
 		p.timed = nil
