@@ -191,7 +191,7 @@ func appeared(kind EventKind, in, notIn []Resident, at time.Time) []Event {
 		if r.Cloud || find(notIn, func(o *Resident) bool { return residentKey(o) == residentKey(&r) }) != nil {
 			continue
 		}
-		events = append(events, Event{Time: at, Kind: kind, Evidence: Evidence{Backend: r.Backend, Model: r.Model, Bytes: r.Size}})
+		events = append(events, Event{Time: at, Kind: kind, Evidence: Evidence{Backend: r.Backend, Model: r.Model, Bytes: r.Size, Planned: r.Planned}})
 	}
 	return events
 }

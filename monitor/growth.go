@@ -128,10 +128,23 @@ func (f *finding) grows(s *Snapshot, r *Resident) bool {
 		e.Cause = causeGrowing
 		return true
 	}
-	if r.Size != nil && float64(bytes) > oversize*float64(*r.Size) && bytes >= *r.Size+oversizeLeast {
-		return over(causeOverSize, *r.Size, oversizeHold, SeverityWarning)
+	if size := expected(r); size > 0 && float64(bytes) > oversize*float64(size) && bytes >= size+oversizeLeast {
+		return over(causeOverSize, size, oversizeHold, SeverityWarning)
 	}
 	return false
+}
+
+// expected is what a model should take, in bytes: what its server says or what it
+// was planned to take, the larger, as a server may leave the cache out (MLX); 0 when
+// neither is known.
+func expected(r *Resident) uint64 {
+	var size uint64
+	for _, told := range []*uint64{r.Size, r.Planned} {
+		if told != nil {
+			size = max(size, *told)
+		}
+	}
+	return size
 }
 
 // gpuLimit is the effective limit of a GPU that shares RAM, 0 when it is not told.

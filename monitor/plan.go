@@ -12,9 +12,10 @@ type Subject struct {
 	// Kind and Version are of the server, as backend.Status has them; "" is not
 	// known.
 	Kind, Version string
-	// Options are as a person or the server wants them. Engine, Default and Reported
-	// are filled in by Plan where they are zero.
+	// Options are as a person wants them; what is zero is filled in by Plan.
 	Options fit.Options
+	// Settings are how the server is set up. Nil is not known.
+	Settings *ServerSettings
 	// Resident is set when it is in memory.
 	Resident *Resident
 }
@@ -45,6 +46,8 @@ type Plan struct {
 	// and as measured; they count, and the plan stands beside them.
 	Reported *uint64 `json:"reported_bytes,omitempty"`
 	Measured *uint64 `json:"measured_bytes,omitempty"`
+	// Logged is what the runner's log told of the load.
+	Logged *ModelSettings `json:"logged,omitempty"`
 	// Rates are how fast it can be, with an empty context and with a full one.
 	Rates []fit.Expected `json:"expected,omitempty"`
 	Place Place          `json:"machine"`
@@ -70,7 +73,7 @@ func (p Place) Plan(s Subject) Plan {
 	plan := Plan{Model: s.Name, Engine: o.Engine, Need: s.Model.Need(o), Place: p}
 	if r := s.Resident; r != nil {
 		free = free.Plus(r.Holds()) // it is there for the model that holds it
-		plan.Reported, plan.Measured = r.Size, r.Footprint
+		plan.Reported, plan.Measured, plan.Logged = r.Size, r.Footprint, s.logged()
 	}
 	plan.Verdict = plan.Need.Judge(free)
 	empty := p.Free.Plus(p.Freed)
@@ -78,7 +81,7 @@ func (p Place) Plan(s Subject) Plan {
 		plan.Unloaded = new(plan.Need.Judge(empty))
 	}
 	plan.sizes(s.Model, o, empty)
-	if s.Options.Slots == 0 {
+	if o.Slots == 0 {
 		plan.four(s.Model, o, free)
 	}
 	if p.Before != nil && p.GPU != nil && free.GPU != nil {
@@ -96,13 +99,69 @@ func (p Place) options(s Subject) fit.Options {
 	if o.Engine == fit.EngineUnknown {
 		o.Engine = s.Model.EngineOf(s.Kind, s.Version)
 	}
+	if s.Settings != nil {
+		s.Settings.into(&o, s.Name)
+	}
 	if o.Default == 0 {
 		o.Default = p.DefaultContext()
 	}
 	if o.Reported == 0 && s.Resident != nil && s.Resident.Context != nil {
 		o.Reported = *s.Resident.Context
 	}
+	if logged := s.logged(); logged != nil && logged.Cache != nil && !o.Expanded {
+		o.Expanded = expands(s.Model, o, *logged.Cache)
+	}
 	return o
+}
+
+// into fills in what a person left open as the server is set up, and as it runs the
+// model where it does. What is only assumed of a server counts as not known.
+func (k *ServerSettings) into(o *fit.Options, model string) {
+	slots, cache, flash := k.Parallel, "", k.FlashAttention
+	if k.Sources["kv_cache_type"] == SettingLog {
+		cache = k.CacheType
+	}
+	if m := find(k.Models, func(m *ModelSettings) bool { return m.Model == model }); m != nil {
+		if m.Parallel != nil {
+			slots = m.Parallel
+		}
+		if m.CacheType != "" && m.Sources["kv_cache_type"] != SettingAssumed {
+			cache = m.CacheType
+		}
+		if m.FlashAttention != nil {
+			flash = m.FlashAttention
+		}
+	}
+	if o.Slots == 0 && slots != nil {
+		o.Slots = *slots
+	}
+	if o.Cache == "" {
+		o.Cache = fit.CacheType(cache)
+	}
+	if o.Flash == fit.FlashUnknown && flash != nil {
+		o.Flash = map[bool]fit.Flash{true: fit.FlashOn, false: fit.FlashOff}[*flash]
+	}
+	if o.Default == 0 && k.Context != nil && k.Sources["context_tokens"] == SettingLog {
+		o.Default = *k.Context
+	}
+}
+
+// logged is what the server's runner told of the model's load, nil where it did not.
+func (s *Subject) logged() *ModelSettings {
+	if s.Settings == nil {
+		return nil
+	}
+	return find(s.Settings.Models, func(m *ModelSettings) bool { return m.Model == s.Name })
+}
+
+// expands reports that an engine keeps a cache expanded: what its log says of the
+// cache is nearer to that.
+func expands(m fit.Model, o fit.Options, cache uint64) bool {
+	n := m.Need(o)
+	if n.KV == nil || n.Expanded == nil {
+		return false
+	}
+	return cache > *n.KV+(*n.Expanded-min(*n.KV, *n.Expanded))/2
 }
 
 // sizes adds the longest contexts, and the cache as each type.

@@ -73,6 +73,8 @@ func (m *Monitor) poll(ctx context.Context, p *poller) {
 		if ctx.Err() != nil {
 			return
 		}
+		m.builds.learn(p.backend.Name(), answer.Described)
+		answer.Described = nil
 		if p.keep(answer, m.config.Clock.Now()) {
 			m.hurry()
 		}

@@ -1,0 +1,212 @@
+package monitor
+
+import (
+	"strings"
+
+	"plimsoll/monitor/backend"
+	"plimsoll/monitor/fit"
+	"plimsoll/monitor/request"
+)
+
+// foreseen is what the planner remembers between ticks. It belongs to the tick's
+// goroutine.
+type foreseen struct {
+	learner fit.Learner
+	// largest is the newest LargestFit, for the state that largestOf tells.
+	largest   *LargestFit
+	largestOf largestKey
+	// learned are the requests that were learned from.
+	learned map[string]bool
+}
+
+// subject is a model as a server of this machine would run it.
+func (s *Snapshot) subject(server, model string, build fit.Model) Subject {
+	sub := Subject{Name: model, Model: build}
+	if b := find(s.Backends, func(b *backend.Status) bool { return b.Name == server }); b != nil {
+		sub.Kind, sub.Version = b.Kind, b.Version
+	}
+	sub.Resident = find(s.Residents, func(r *Resident) bool { return r.Backend == server && r.Model == model })
+	if k := find(s.ServerSettings, func(k *ServerSettings) bool { return k.Backend == server }); k != nil {
+		sub.Settings = k
+	}
+	return sub
+}
+
+// foresee fills in what the resident models were planned to take and how fast they
+// can be. What a recording has stays.
+func (m *Monitor) foresee(s *Snapshot) {
+	m.learn(s)
+	s.Efficiencies = m.foreseen.learner.Learned()
+	place := s.Place()
+	for i := range s.Residents {
+		r := &s.Residents[i]
+		build, known := m.builds.of(r.Backend, r.Digest, r.Model)
+		if !known || r.Cloud {
+			continue
+		}
+		sub := s.subject(r.Backend, r.Model, build)
+		o := place.options(sub)
+		n := build.Need(o)
+		r.Planned, r.Unplanned = n.Total, n.Unknown
+		if n.KV != nil {
+			cache := *n.KV
+			if n.State != nil {
+				cache += *n.State
+			}
+			r.PlannedCache = &cache
+		}
+		m.forecast(s, r, sub, o, place)
+	}
+}
+
+// forecast fills in how fast a resident model can be, how near it comes to that, and
+// the one word on it.
+func (m *Monitor) forecast(s *Snapshot, r *Resident, sub Subject, o fit.Options, place Place) {
+	speed := fit.Speed{Bandwidth: place.Bandwidth, Engine: sub.Kind, Version: sub.Version, Learned: place.Learned}
+	short := sub.Model.Rate(o, speed, 0)
+	if short.Reason == "" {
+		r.Expected = &short
+	}
+	if weights, deep := readShort(sub.Model, o); weights != nil {
+		r.ReadPerToken, r.CachePerToken = weights, deep
+	}
+	usual := find(s.Speeds, func(v *request.Speed) bool { return v.Backend == r.Backend && v.Model == r.Model })
+	if usual == nil {
+		return
+	}
+	var ttft, decode *float64
+	if usual.Decode != nil {
+		decode = &usual.Decode.Value
+		if share, _, ok := sub.Model.Efficiency(o, place.Bandwidth, request.ShallowContext/2, usual.Decode.Value); ok {
+			r.Efficiency = &share
+		}
+	}
+	switch {
+	case usual.TTFT != nil:
+		ttft = &usual.TTFT.Value
+	case usual.Prefill != nil && usual.Prefill.Value > 0: // to read the prompt is nearly all of it
+		ttft = new(usualPrompt / usual.Prefill.Value)
+	}
+	r.Comfort = fit.Usable.Comfort(ttft, decode)
+}
+
+// usualPrompt is the length of a prompt, in tokens, that a time to the first token
+// is judged by where only the prefill rate is known.
+const usualPrompt = 350
+
+// readShort is the weights that are read for each token, and what each token of
+// context adds to that, in bytes. Nil where it is not known.
+func readShort(m fit.Model, o fit.Options) (weights, each *float64) {
+	const bandwidth, step = 1e12, 1 << 14
+	at := func(depth int) *uint64 {
+		e := m.Rate(o, fit.Speed{Bandwidth: new(bandwidth + 0.0)}, depth)
+		if e.Upper {
+			return nil
+		}
+		return e.Read
+	}
+	short, deep := at(0), at(step)
+	if short == nil || deep == nil {
+		return nil, nil
+	}
+	return new(float64(*short)), new(float64(*deep-*short) / step)
+}
+
+// mostLearned bounds how many requests are known to have been learned from.
+const mostLearned = 512
+
+// learn takes the efficiency of each request that ended since: of one that had a
+// model to itself, all on the GPU, while the machine was at its usual pace.
+func (m *Monitor) learn(s *Snapshot) {
+	f := &m.foreseen
+	for i := range s.Requests {
+		q := &s.Requests[i]
+		if q.Phase != request.PhaseDone || q.Outcome != request.OutcomeFinished || f.learned[q.ID] {
+			continue
+		}
+		if f.learned == nil || len(f.learned) >= mostLearned {
+			f.learned = map[string]bool{}
+		}
+		f.learned[q.ID] = true
+		r := find(s.Residents, func(r *Resident) bool {
+			return (q.Backend == "" || r.Backend == q.Backend) && strings.TrimSuffix(r.Model, ":latest") == strings.TrimSuffix(q.Model, ":latest")
+		})
+		if r == nil || r.Cloud || partly(r) || !teaches(s, q) {
+			continue
+		}
+		build, known := m.builds.of(r.Backend, r.Digest, r.Model)
+		if !known {
+			continue
+		}
+		sub, place := s.subject(r.Backend, r.Model, build), s.Place()
+		depth := *q.PromptTokens + *q.OutputTokens/2
+		if share, class, ok := build.Efficiency(place.options(sub), place.Bandwidth, depth, q.Decode.Value); ok && sub.Kind != "" {
+			f.learner.Add(sub.Kind, sub.Version, class, share)
+		}
+	}
+}
+
+// teaches reports that a request's decode rate is the engine's own.
+func teaches(s *Snapshot, q *request.Request) bool {
+	for _, n := range q.Notes {
+		switch n {
+		case request.NoteTiny, request.NoteImplausible, request.NotePaced, request.NoteTruncated:
+			return false
+		}
+	}
+	if q.Decode == nil || q.Decode.Approximate || q.PromptTokens == nil || q.OutputTokens == nil || *q.OutputTokens < 32 {
+		return false
+	}
+	slowed := s.Throttle != nil && s.Throttle.Throttled || s.Power != nil && s.Power.LowPower != nil && *s.Power.LowPower
+	swapping := s.Swap != nil && s.Swap.OutRate != nil && *s.Swap.OutRate > 1e6
+	return !slowed && !swapping
+}
+
+// Restore gives the planner the efficiencies of an earlier life, as a snapshot had
+// them. It must be called before Run.
+func (m *Monitor) Restore(before []fit.Learned) { m.foreseen.learner.Restore(before) }
+
+// largestKey is what LargestFit depends on. The headroom counts in steps, so that its
+// last digits move nothing.
+type largestKey struct {
+	builds, residents int
+	headroom          uint64
+}
+
+// headroomStep is a step of the headroom, in bytes.
+const headroomStep = 64 << 20
+
+// nameLargest fills in the biggest model on disk that fits now, as its server would
+// load it. It needs the headroom.
+func (m *Monitor) nameLargest(s *Snapshot) {
+	place := s.Place()
+	free, known := place.Free.Smallest()
+	if known == "" {
+		return
+	}
+	key := largestKey{m.builds.count(), len(s.Residents), free / headroomStep}
+	if key != m.foreseen.largestOf {
+		m.foreseen.largestOf, m.foreseen.largest = key, m.largest(s, place)
+	}
+	s.LargestFit = m.foreseen.largest
+}
+
+// largest finds the biggest model on disk that fits at a place.
+func (m *Monitor) largest(s *Snapshot, place Place) *LargestFit {
+	var best *LargestFit
+	for _, b := range m.Builds() {
+		sub := s.subject(b.Backend, b.Model, b.Build)
+		if sub.Resident != nil || b.Build.Cloud {
+			continue
+		}
+		n := b.Build.Need(place.options(sub))
+		v := n.Judge(place.Free)
+		if v.State != fit.Fits && v.State != fit.Borderline {
+			continue
+		}
+		if best == nil || *n.Total > best.Needs {
+			best = &LargestFit{Backend: b.Backend, Model: b.Model, Needs: *n.Total, Context: n.Context, Borderline: v.State == fit.Borderline}
+		}
+	}
+	return best
+}
