@@ -39,6 +39,8 @@ var scenes = []struct {
 	{name: "swapping-zh-dark", update: swapping(), lang: "zh", dark: true, high: true},
 	{name: "hot-en-light", update: hot(), lang: "en", high: true},
 	{name: "hot-zh-dark", update: hot(), lang: "zh", dark: true, high: true},
+	{name: "working-en-light", update: atWork(), lang: "en", high: true},
+	{name: "working-zh-dark", update: atWork(), lang: "zh", dark: true, high: true},
 	{name: "away-en-light", update: away(), lang: "en"},
 	{name: "away-zh-dark", update: away(), lang: "zh", dark: true},
 	{name: "crowd-en-light", update: crowd(), lang: "en", high: true},

@@ -45,6 +45,7 @@ type memoryBar struct {
 
 // legend is one segment's swatch, name and amount.
 type legend struct {
+	tick   int // of a tick: one more than its place among the marks
 	kind   view.SegmentKind
 	swatch *canvas.Raster
 	label  *words
@@ -72,36 +73,59 @@ func (m *memoryBar) set(bar view.Bar) {
 	}
 	for i, mark := range m.marks {
 		if i < len(bar.Marks) {
-			mark.set(bar.Marks[i].Label)
+			mark.set(above(bar.Marks[i]))
 		} else {
 			mark.set("")
 		}
 	}
-	m.setLegend(bar.Segments)
+	m.setLegend(bar)
 	m.box.Show()
 	m.raster.Refresh()
 	relayout(m.box)
 }
 
-func (m *memoryBar) setLegend(segments []view.Segment) {
-	for len(m.legend) < len(segments) {
+// above is the name that stands above a mark; ticks are named in the legend.
+func above(m view.Mark) string {
+	if m.Minor {
+		return ""
+	}
+	return m.Label
+}
+
+// setLegend names the segments, and the ticks after them.
+func (m *memoryBar) setLegend(bar view.Bar) {
+	type entry struct {
+		kind  view.SegmentKind
+		tick  int
+		label string
+	}
+	var entries []entry
+	for _, s := range bar.Segments {
+		entries = append(entries, entry{s.Kind, 0, s.Label + " " + s.Text})
+	}
+	for i, mark := range bar.Marks {
+		if mark.Minor {
+			entries = append(entries, entry{"", i + 1, mark.Label})
+		}
+	}
+	for len(m.legend) < len(entries) {
 		m.legend = append(m.legend, newLegend())
 		last := m.legend[len(m.legend)-1]
 		m.box.Add(last.swatch)
 		m.box.Add(last.label)
 	}
 	for i, l := range m.legend {
-		if i >= len(segments) {
+		if i >= len(entries) {
 			l.swatch.Hide()
 			l.label.set("")
 			continue
 		}
 		l.swatch.Show()
-		if l.kind != segments[i].Kind {
-			l.kind = segments[i].Kind
+		if l.kind != entries[i].kind || l.tick != entries[i].tick {
+			l.kind, l.tick = entries[i].kind, entries[i].tick
 			l.swatch.Refresh()
 		}
-		l.label.set(segments[i].Label + " " + segments[i].Text)
+		l.label.set(entries[i].label)
 	}
 }
 
@@ -111,6 +135,10 @@ func newLegend() *legend {
 	l.swatch = canvas.NewRaster(func(w, h int) image.Image {
 		img := image.NewNRGBA(image.Rect(0, 0, w, h))
 		colours, unit := inks(), float64(h)/float64(swatch)
+		if l.tick > 0 {
+			paintTick(img, w/2, unit, l.tick-1, colours.mark)
+			return img
+		}
 		for y := range h {
 			for x := range w {
 				c := stripes(l.kind, x, y, unit, colours.segments[l.kind], colours.stripe)

@@ -32,6 +32,7 @@ type overview struct {
 	limit     *limitCard
 	consumers *pool[*factRow]
 	recent    *pool[*factRow]
+	requests  *requestsCard
 
 	titles struct{ servers, models, consumers, recent *words }
 	cards  struct{ servers, models, consumers, recent *card }
@@ -57,6 +58,7 @@ func newOverview(do func(view.Action), openLimit func()) *overview {
 	o.limit = newLimitCard(do, openLimit)
 	o.consumers = newPool(line, func() *factRow { return newListRow(o.tips) })
 	o.recent = newPool(line, func() *factRow { return newEventRow(o.tips) })
+	o.requests = newRequestsCard(o.tips)
 	o.titles.servers, o.titles.models, o.titles.consumers, o.titles.recent = heading(), heading(), heading(), heading()
 	o.cards.servers = titled(o.titles.servers, nil, o.servers.box)
 	o.cards.models = titled(o.titles.models, o.unloadAll, newColumn(6, o.none, o.models.box))
@@ -66,7 +68,7 @@ func newOverview(do func(view.Action), openLimit func()) *overview {
 	o.charts = o.pair()
 	memory := newCard(newColumn(12, o.line, o.bar.box, o.facts.box, o.charts))
 	o.column = newColumn(gap, o.stale, o.alerts.box, memory,
-		o.cards.models, o.limit, o.cards.servers, o.cards.consumers, o.cards.recent)
+		o.cards.models, o.requests.card, o.limit, o.cards.servers, o.cards.consumers, o.cards.recent)
 	o.scroll = container.NewVScroll(container.New(padded{margin, 2}, o.column))
 	o.column.Layout.(*column).change = o.scroll.Refresh
 	return o
@@ -120,6 +122,7 @@ func (o *overview) set(p picture) {
 			o.limit.set(o.words, v.Limit)
 		}
 	})
+	part([]any{old.view.Requests}, []any{v.Requests}, func() { o.requests.set(o.words, v.Requests) })
 	part(old.view.Servers, v.Servers, func() {
 		for i, row := range o.servers.take(len(v.Servers)) {
 			row.set(v.Servers[i])
@@ -144,13 +147,14 @@ func (o *overview) translate() {
 	o.titles.servers.set(o.words.Text("window.title.servers"))
 	o.titles.models.set(o.words.Text("window.title.models"))
 	o.titles.consumers.set(o.words.Text("window.title.consumers"))
+	o.requests.title.set(o.words.Text("window.title.requests"))
 	o.titles.recent.set(o.words.Text("window.title.recent"))
 	o.none.set(o.words.Text("window.models.none"))
 }
 
 // facts are the rows of the table that are known.
 func facts(v view.View) []view.Row {
-	rows := []view.Row{v.Memory, v.Pressure, v.Swap, v.Heat, v.Throttle, v.GPU, v.Background}
+	rows := []view.Row{v.Largest, v.Speed, v.Diagnosis, v.Memory, v.Pressure, v.Swap, v.Heat, v.Throttle, v.GPU, v.Background}
 	return slices.DeleteFunc(rows, func(r view.Row) bool { return r.Text == "" })
 }
 
@@ -183,6 +187,7 @@ func (o *overview) setCurves(c curves) {
 	minutes := view.Args{"Count": c.minutes}
 	o.curves[0].set(o.words.Text("window.curve.headroom", minutes), c.headroom)
 	o.curves[1].set(o.words.Text("window.curve.swap", minutes), c.swap)
+	o.requests.setCurve(o.words, c)
 }
 
 func setList(list *pool[*factRow], rows []view.Row) {

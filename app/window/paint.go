@@ -41,10 +41,30 @@ func paintBar(w, h int, unit float64, bar view.Bar, ink ink) *image.NRGBA {
 			}
 		}
 	}
-	for _, mark := range bar.Marks {
-		paintMark(img, at(mark.At, bar.Total, w), unit, ink)
+	for i, mark := range bar.Marks {
+		if mark.Minor {
+			paintTick(img, at(mark.At, bar.Total, w), unit, i, ink.mark)
+		} else {
+			paintMark(img, at(mark.At, bar.Total, w), unit, ink)
+		}
 	}
 	return img
+}
+
+// paintTick draws a thin broken line over the full height. The dashes of one that
+// follows another are longer, so that they are told apart.
+func paintTick(img *image.NRGBA, x int, unit float64, nth int, c color.NRGBA) {
+	bounds := img.Bounds()
+	width := max(1, int(math.Round(1.5*unit)))
+	dash := max(1, int(math.Round(float64(2+2*(nth%2))*unit)))
+	x = max(0, min(x-width/2, bounds.Dx()-width))
+	for y := range bounds.Dy() {
+		for dx := range width {
+			if (y/dash)%2 == 0 {
+				img.SetNRGBA(x+dx, y, c)
+			}
+		}
+	}
 }
 
 // paintMark draws one line over the full height with a thin margin of ground.

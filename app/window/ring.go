@@ -2,9 +2,11 @@ package main
 
 import (
 	"math"
+	"strconv"
 	"time"
 
 	"plimsoll/monitor"
+	"plimsoll/monitor/request"
 )
 
 // span of time that the curves show, and the number of steps they are drawn in.
@@ -13,10 +15,11 @@ const (
 	curveSteps = 121
 )
 
-// point is what the curves are made of: bytes at one moment, NaN when absent.
+// point is what the curves are made of: bytes and tokens/s at one moment, NaN when
+// absent.
 type point struct {
-	taken          time.Time
-	headroom, swap float64
+	taken                  time.Time
+	headroom, swap, decode float64
 }
 
 // ring keeps the points of the last minutes. It belongs to one goroutine.
@@ -31,7 +34,7 @@ func (r *ring) add(s *monitor.Snapshot) {
 	if s == nil || s.Taken.IsZero() {
 		return
 	}
-	p := point{taken: s.Taken, headroom: math.NaN(), swap: math.NaN()}
+	p := point{taken: s.Taken, headroom: math.NaN(), swap: math.NaN(), decode: decodeRate(s)}
 	if s.Headroom != nil {
 		p.headroom = float64(s.Headroom.Bytes)
 	}
@@ -58,7 +61,9 @@ func (r *ring) add(s *monitor.Snapshot) {
 // curves are what the window shows of the ring: values from 0 to 1, NaN where
 // nothing was measured.
 type curves struct {
-	headroom, swap []float64
+	headroom, swap, decode []float64
+	// top is the highest decode rate shown, "" when there was none.
+	top string
 	// minutes is how long the curves reach back.
 	minutes int
 }
@@ -75,16 +80,33 @@ func (r *ring) curves() curves {
 		return c
 	}
 	most := r.ram
-	swap := float64(swapFloor)
+	swap, decode := float64(swapFloor), 0.0
 	for _, p := range r.points {
 		if r.ram == 0 {
 			most = math.Max(most, nothing(p.headroom))
 		}
 		swap = math.Max(swap, nothing(p.swap)*1.1)
+		decode = math.Max(decode, nothing(p.decode))
 	}
 	c.headroom = r.steps(func(p point) float64 { return p.headroom / math.Max(most, 1) })
 	c.swap = r.steps(func(p point) float64 { return p.swap / swap })
+	c.decode = r.steps(func(p point) float64 { return p.decode / (1.05 * math.Max(decode, 1e-3)) })
+	if decode > 0 {
+		c.top = strconv.FormatFloat(decode, 'f', 1, 64)
+	}
 	return c
+}
+
+// decodeRate is the sum of the live rates of all requests in flight, NaN while no
+// tokens are made.
+func decodeRate(s *monitor.Snapshot) float64 {
+	rate := math.NaN()
+	for i := range s.Requests {
+		if r := &s.Requests[i]; r.Phase == request.PhaseDecode && r.Live != nil && r.Live.Value > 0 {
+			rate = nothing(rate) + r.Live.Value
+		}
+	}
+	return rate
 }
 
 func nothing(f float64) float64 {

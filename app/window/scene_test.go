@@ -6,6 +6,8 @@ import (
 	"plimsoll/metal"
 	"plimsoll/monitor"
 	"plimsoll/monitor/backend"
+	"plimsoll/monitor/fit"
+	"plimsoll/monitor/request"
 )
 
 const gib = 1 << 30
@@ -66,6 +68,42 @@ func swapping() monitor.Update {
 	u.Events = append(u.Events,
 		monitor.Event{Time: noon.Add(-90 * time.Second), Kind: monitor.EventModelLoaded, Evidence: monitor.Evidence{Model: "qwen3:32b", Backend: "ollama", Bytes: gibs(20.6)}},
 		monitor.Event{Time: noon.Add(-time.Minute), Kind: monitor.EventAlertRaised, Alert: &alert, Evidence: alert.Evidence})
+	return u
+}
+
+// atWork is the same Mac with a request in flight and others behind it.
+func atWork() monitor.Update {
+	u := calm()
+	s := *u.Snapshot
+	r := resident("qwen3:14b", 9.3, 9.3)
+	r.Activity, r.Comfort, r.Efficiency = monitor.ActivityBusy, fit.Comfortable, new(0.62)
+	s.Residents = []monitor.Resident{r}
+	number := func(v float64, source request.Source, ago time.Duration) *request.Number {
+		return &request.Number{Value: v, Source: source, At: noon.Add(-ago)}
+	}
+	done := func(id string, ago time.Duration, decode float64) request.Request {
+		return request.Request{ID: id, Backend: "ollama", Model: "qwen3:14b", Endpoint: "/api/chat", Sources: []request.Source{request.SourceMeter, request.SourceSlots},
+			Phase: request.PhaseDone, Outcome: request.OutcomeFinished, Began: noon.Add(-ago - 40*time.Second), Ended: new(noon.Add(-ago)),
+			PromptTokens: new(3120), CachedTokens: new(2048), OutputTokens: new(412), TTFT: number(1.42, request.SourceMeter, ago),
+			Prefill: number(640, request.SourceServer, ago), Decode: number(decode, request.SourceServer, ago), Live: number(decode*1.009, request.SourceSlots, ago),
+			Session: number(decode*0.8, request.SourceMeter, ago)}
+	}
+	cancelled := done("3", 4*time.Minute, 11)
+	cancelled.Outcome, cancelled.Decode, cancelled.Session, cancelled.OutputApproximate = request.OutcomeCancelled, nil, nil, true
+	failed := request.Request{ID: "2", Backend: "ollama", Model: "qwen3:14b", Sources: []request.Source{request.SourceMeter}, Phase: request.PhaseDone,
+		Outcome: request.OutcomeFailed, Error: "model runner has unexpectedly stopped", Began: noon.Add(-7 * time.Minute), Ended: new(noon.Add(-7 * time.Minute)),
+		Notes: []request.Note{request.NoteOverContext}}
+	s.Requests = []request.Request{
+		{ID: "5", Backend: "ollama", Model: "qwen3:14b", Sources: []request.Source{request.SourceSlots}, Phase: request.PhaseDecode, Began: noon.Add(-9 * time.Second),
+			PromptTokens: new(812), OutputTokens: new(74), Live: number(11.2, request.SourceSlots, 0),
+			TTFT: &request.Number{Value: 1.4, Spread: new(0.5), Approximate: true, Source: request.SourceSlots, At: noon}},
+		done("4", time.Minute, 11.3), cancelled, failed,
+	}
+	s.Speeds = []request.Speed{{Backend: "ollama", Model: "qwen3:14b", Runs: 7, Decode: number(11.4, request.SourceServer, time.Minute)}}
+	s.Diagnosis = &monitor.Diagnosis{Cause: monitor.SlowNot, Backend: "ollama", Model: "qwen3:14b", Since: noon,
+		Evidence: monitor.Evidence{DecodeRate: new(11.2), UsualDecodeRate: new(11.4)}}
+	s.LargestFit = &monitor.LargestFit{Backend: "ollama", Model: "gemma3:12b", Needs: 9 << 30, Context: 8192}
+	u.Snapshot = &s
 	return u
 }
 
@@ -136,6 +174,9 @@ func course(last monitor.Update) []monitor.Update {
 		if i < 70 || i > 85 { // the machine slept in between
 			s.Headroom = &monitor.Headroom{Bytes: uint64(19*gib + (float64(end.Headroom.Bytes)-19*gib)*part*part)}
 			s.Swap = &monitor.Swap{Swap: metal.Swap{Used: new(uint64(float64(*end.Swap.Used) * part * part * part))}}
+		}
+		if len(end.Requests) > 0 && (i/12)%3 != 1 { // requests with pauses between
+			s.Requests = []request.Request{{Phase: request.PhaseDecode, Live: &request.Number{Value: 11 + float64(i%7)/8}}}
 		}
 		all = append(all, monitor.Update{Snapshot: s})
 	}
