@@ -189,8 +189,14 @@ func (p *program) thisMachine(local metal.Reader, settings func() api.Settings) 
 	return p.limits(limit.Config{
 		Local: local, Getenv: p.getenv, Self: self,
 		Address: func(name string) string {
-			if server, err := p.server(settings()); err == nil && server.Name() == name {
-				return server.Address()
+			first, err := p.server(settings())
+			if err != nil {
+				return ""
+			}
+			for _, server := range p.servers(first) {
+				if server.Name() == name {
+					return server.Address()
+				}
 			}
 			return ""
 		},
