@@ -112,6 +112,29 @@ func TestDurationsThatCannotBe(t *testing.T) {
 	})
 }
 
+// TestADurationTooShortForItsWords: words that came for a second were not made in a
+// millisecond.
+func TestADurationTooShortForItsWords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", ndjson)
+			for range 51 {
+				io.WriteString(w, `{"model":"m","response":"x","done":false}`+"\n")
+				w.(http.Flusher).Flush()
+				time.Sleep(20 * time.Millisecond)
+			}
+			io.WriteString(w, final(100, 0, 51, 30))
+		}, nil)
+		f := b.metered(t, "/api/generate", asks)
+		has(t, f.Request, request.NoteImplausible)
+		near(t, "decode", f.Decode, 50, 1e-6)
+		if f.Decode.Source != request.SourceMeter {
+			t.Errorf("it is told as %+v", f.Decode)
+		}
+	})
+}
+
 // TestASlowReaderIsNoSlowModel: a client that reads slowly holds the answer up.
 func TestASlowReaderIsNoSlowModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -9,6 +9,9 @@ const (
 	paceSteps = 8
 	// paceLeast is the shortest time that says anything.
 	paceLeast = 100 * time.Millisecond
+	// paceLate is how long the next chunk may be awaited before that says anything: a
+	// busy machine passes on what is fast in lumps.
+	paceLate = 250 * time.Millisecond
 	// paceGrain is how close moments may lie that are remembered, paceMost how many
 	// are: enough for paceTime.
 	paceGrain = 30 * time.Millisecond
@@ -60,7 +63,7 @@ func (p *pace) live(at time.Time) (rate float64, ok bool) {
 		return 0, false
 	}
 	rate = float64(chunks) / span.Seconds()
-	if wait := at.Sub(newest.at); wait > 0 {
+	if wait := at.Sub(newest.at); wait > paceLate {
 		rate = min(rate, 1/wait.Seconds())
 	}
 	return rate, true

@@ -16,7 +16,7 @@ import (
 
 // listen serves a handler at a port of this machine, and returns its address.
 // What net/http has to say goes to complaints.
-func listen(t *testing.T, h http.Handler, complaints io.Writer) *url.URL {
+func listen(t testing.TB, h http.Handler, complaints io.Writer) *url.URL {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

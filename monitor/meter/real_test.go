@@ -191,7 +191,11 @@ func TestRealStop(t *testing.T) {
 	if f := r.next(); f.Outcome != request.OutcomeFinished {
 		t.Errorf("told as %+v", f)
 	}
-	// And before anything was said: the server is reading a long prompt.
+	// And before anything was said: the server is reading a long prompt. (One that is
+	// stopped while it loads a model does not end for ten seconds when it is told to.)
+	answer = r.post(t.Context(), "/api/generate", `{"model":"slow","prompt":"Hello","stream":false,"options":{"num_ctx":4096,"num_predict":1}}`, nil)
+	io.Copy(io.Discard, answer.Body)
+	r.next()
 	long := fmt.Sprintf(`{"model":"slow","prompt":"%s","stream":false,"options":{"num_ctx":4096}}`, strings.Repeat("word ", 3000))
 	ctx, leave = context.WithCancel(t.Context())
 	defer leave()

@@ -71,7 +71,14 @@ func (s *settled) plausible() bool {
 	}
 	most := s.at.Sub(s.sent).Seconds()*wallShare + wallSlack.Seconds()
 	sum := secondsOf(s.told.load) + secondsOf(s.told.promptTime) + secondsOf(s.told.decodeTime)
-	return sum <= most && secondsOf(s.told.total) <= most
+	if sum > most || secondsOf(s.told.total) > most {
+		return false
+	}
+	// Nor can words come for far longer than they were made, unless their client
+	// held them up.
+	p := &s.reply
+	came := (p.newest.Sub(p.first) - p.held).Seconds()
+	return s.told.decodeTime == nil || came <= 2*(*s.told.decodeTime)+2*wallSlack.Seconds()
 }
 
 func secondsOf(f *float64) float64 {
@@ -106,22 +113,19 @@ func (s *settled) decode() {
 	if p.chunks == 0 && t.ttft != nil {
 		r.TTFT = s.fromServer(*t.ttft)
 	}
-	tokens := valueOf(r.OutputTokens)
-	switch {
-	case t.output != nil && t.decodeTime != nil:
-		if rate := request.Rate(*t.output, durationOf(*t.decodeTime)); rate != nil {
+	took := t.decodeTime
+	if took == nil && t.output != nil && secondsOf(t.decodeRate) > 0 {
+		took = new(float64(*t.output) / *t.decodeRate)
+	}
+	if t.output != nil && took != nil {
+		if rate := request.Rate(*t.output, durationOf(*took)); rate != nil {
 			r.Decode = s.fromServer(*rate)
 		}
-	case t.output != nil && t.decodeRate != nil && *t.decodeRate > 0:
-		if request.Rate(*t.output, durationOf(float64(*t.output) / *t.decodeRate)) != nil {
-			r.Decode = s.fromServer(*t.decodeRate)
-		}
-	default:
-		span := p.newest.Sub(p.first)
-		if p.chunks >= request.LeastTokens && tokens >= request.LeastTokens && tokens <= p.chunks*chunkful && span >= request.LeastTime {
-			r.Decode = measured(float64(tokens-1)/span.Seconds(), s.at)
-			r.Decode.Approximate = r.OutputApproximate || p.held.Seconds() > heldShare*span.Seconds()
-		}
+	}
+	tokens, span := valueOf(r.OutputTokens), p.newest.Sub(p.first)
+	if r.Decode == nil && p.chunks >= request.LeastTokens && tokens >= request.LeastTokens && tokens <= p.chunks*chunkful && span >= request.LeastTime {
+		r.Decode = measured(float64(tokens-1)/span.Seconds(), s.at)
+		r.Decode.Approximate = r.OutputApproximate || p.held.Seconds() > heldShare*span.Seconds()
 	}
 	if r.Outcome == request.OutcomeFinished && r.Decode == nil && r.OutputTokens != nil {
 		s.notes[request.NoteTiny] = true
