@@ -94,6 +94,11 @@ func (f *fitFlags) check(cmd *cobra.Command, args []string) error {
 	case flags.Changed("weights") && (f.weights == 0 || f.weights > 1<<60):
 		return bad("weights", flags.Lookup("weights").Value.String(), "bytes")
 	}
+	if f.machine != "" {
+		if _, err := describedPlace(*f); err != nil {
+			return bad("machine", f.machine, "machine")
+		}
+	}
 	return nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/app/view"
 	"plimsoll/metal"
 	"plimsoll/metal/wired"
 	"plimsoll/monitor"
@@ -51,16 +50,17 @@ var (
 	gpuCores  = regexp.MustCompile(`(?i)(\d{1,3})[-\s]*(?:gpu[-\s]*)?(?:cores?\b|核)(?:\s*gpu\b)?`)
 )
 
+// errMachine says that a person's words do not name a chip and its memory.
+var errMachine = errors.New("no chip and memory")
+
 // describedPlace is a Mac in a person's words, "M4 Pro 48GB" or "M4 Max 32-core
 // 36GB". Of a chip that is not known, memory and --limit are planned with and no
 // speed is told.
 func describedPlace(f fitFlags) (monitor.Place, error) {
-	bad := usage("fit.usage.machine", view.Args{"Value": f.machine})
-	bad.hint = "plimsoll fit --help"
 	rest := f.machine
 	ram := gigabytes.FindStringSubmatch(rest)
 	if ram == nil {
-		return monitor.Place{}, bad
+		return monitor.Place{}, errMachine
 	}
 	gib, _ := strconv.ParseUint(ram[1], 10, 32) // digits alone
 	bytes := gib << 30
@@ -72,7 +72,7 @@ func describedPlace(f fitFlags) (monitor.Place, error) {
 	}
 	name := strings.Trim(strings.Join(strings.Fields(rest), " "), ",，; ")
 	if bytes == 0 || name == "" {
-		return monitor.Place{}, bad
+		return monitor.Place{}, errMachine
 	}
 	place := monitor.DescribedPlace(name, bytes, nil, nil)
 	if chip, known := metal.LookupChip(name, cores, &bytes); known {

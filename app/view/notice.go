@@ -113,7 +113,10 @@ func (r *Renderer) Event(e monitor.Event) string {
 	args := r.args(e.Evidence, time.Time{}, time.Time{})
 	args["Kind"] = clean(string(e.Kind))
 	args["Busy"] = e.Evidence.State == string(monitor.ActivityBusy)
-	args["Title"] = ""
+	args["Title"], args["Planned"] = "", ""
+	if e.Kind == monitor.EventModelLoaded {
+		args["Planned"] = optional(e.Evidence.Planned)
+	}
 	if e.Alert != nil {
 		args["Title"], _ = r.alertWords(e.Alert, e.Time)
 	}
