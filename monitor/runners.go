@@ -99,10 +99,18 @@ func match(residents []Resident, processes []metal.Process) map[string]metal.Pro
 			}
 		}
 	}
-	if len(residents) == 1 && len(holding) == 1 {
+	if len(residents) == 1 && len(holding) == 1 && !holdsOther(holding[0], &residents[0]) {
 		found[residentKey(&residents[0])] = holding[0]
 	}
 	return found
+}
+
+// holdsOther reports a llama-server that was started with another model's file: one
+// that a person runs beside the server.
+func holdsOther(p metal.Process, r *Resident) bool {
+	return p.Name == "llama-server" && r.Weights != "" && slices.ContainsFunc(p.Args, func(arg string) bool {
+		return strings.HasSuffix(arg, ".gguf") || strings.HasPrefix(filepath.Base(arg), "sha256-")
+	}) && !slices.ContainsFunc(p.Args, func(arg string) bool { return sameFile(arg, r.Weights) })
 }
 
 // sameFile compares by path, and by name for blobs, whose names are their digests.

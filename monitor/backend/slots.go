@@ -119,7 +119,10 @@ func (s *Slots) ask(ctx context.Context, path string, limit int64, read func(io.
 	}
 	resp, err := s.http.Do(req)
 	if err != nil {
-		return fmt.Errorf("asking for %s: %w", path, errors.New(detail(err)))
+		if request, ok := errors.AsType[*url.Error](err); ok {
+			err = request.Err // the address is told elsewhere
+		}
+		return fmt.Errorf("asking for %s: %w", path, err)
 	}
 	defer resp.Body.Close()
 	switch {

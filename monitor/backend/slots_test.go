@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"plimsoll/monitor/request"
 )
@@ -183,6 +184,12 @@ func TestSlotsOfAServer(t *testing.T) {
 	f.set("GET /slots", fails(500, "", ""))
 	if _, err := s.Read(t.Context()); err == nil || errors.Is(err, ErrNoSlots) {
 		t.Errorf("an error of the server: %v", err)
+	}
+	f.set("GET /slots", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	late, end := context.WithDeadline(t.Context(), time.Now())
+	defer end()
+	if _, err := s.Read(late); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("silent: %v", err)
 	}
 	f.set("GET /slots", says(`[{"id":0}]`))
 	gone, cancel := context.WithCancel(t.Context())

@@ -23,8 +23,8 @@ type seen struct {
 	unread Moment
 	first  *Moment
 	firstN int
-	ttft   *Number // as it was worked out when enough was known
-	held   bool
+	ttft   *Number       // as it was worked out when enough was known
+	held   time.Duration // the longest silence in which another's prompt was read
 	// changed is when something last moved, newest the newest reply.
 	changed, newest Moment
 	ended           *Moment
@@ -47,12 +47,12 @@ func (s *seen) update(r Reading, slot Slot) {
 	}
 	if slot.Decoded != nil {
 		s.decoded = slot.Decoded
-		s.tokens.add(now.Awake, *slot.Decoded)
+		s.tokens.add(now.Awake, *slot.Decoded, r.slow())
 	}
 	if value(slot.Decoded) == 0 {
 		s.phase, s.unread = PhasePrefill, now
 		if slot.Read != nil {
-			s.prompt.add(now.Awake, *slot.Read)
+			s.prompt.add(now.Awake, *slot.Read, r.slow())
 		}
 		if n := value(slot.Tokens); n > value(s.read)+value(s.cached) {
 			s.whole = &n // the build tells the whole prompt, not what is held of it
@@ -69,6 +69,15 @@ func (s *seen) update(r Reading, slot Slot) {
 	if s.read != nil && s.cached != nil {
 		s.whole = new(*s.read + *s.cached)
 	}
+}
+
+// patience is how long the next token may take: a few times what one took lately.
+func (s *seen) patience() time.Duration {
+	rate, _, ok := s.tokens.pace()
+	if !ok || rate <= 0 {
+		return orphanFor // not known yet
+	}
+	return time.Duration(3 / rate * float64(time.Second))
 }
 
 // prompted reports that the request's prompt was being read during a question.
@@ -116,7 +125,7 @@ func (s *seen) rest(e ending, done *Request) Moment {
 		tail = min(live*span, float64(*s.decoded-last.n))
 	}
 	took := (last.at - first.at).Seconds()
-	if e.lost && span > exactly*(took+span) {
+	if e.lost && span-tail/live > exactly*(took+span) {
 		ok = false // how much of the silence was its own is not known
 	}
 	if newest := s.tokens.steps[len(s.tokens.steps)-1]; ok && newest.at == last.at {
@@ -156,7 +165,7 @@ func (s *seen) request(until time.Duration, silent bool) Request {
 	}
 	r.TTFT = s.ttft
 	r.Prefill = s.prefill(r.TTFT)
-	if s.held || silent && s.phase == PhaseDecode {
+	if patience := s.patience(); s.held > patience || silent && s.phase == PhaseDecode && until-s.tokens.last.at > patience {
 		r.note(NoteOtherPrompt)
 	}
 	return r

@@ -101,7 +101,7 @@ func (t *Tracker) begin(w *watch, r Reading, s Slot, hidden **record, alone bool
 		c.slots.before = r.Asked // an idle server answers at once
 	}
 	if !c.slots.baseline {
-		c.slots.tokens.add(c.slots.after.Awake, 0) // it was not there yet
+		c.slots.tokens.add(c.slots.after.Awake, 0, false) // it was not there yet
 	}
 	return c
 }
@@ -143,30 +143,40 @@ func (w *watch) hold(r Reading) {
 		}
 		for _, o := range w.slots {
 			if s := st.at.slots; o.at != nil && o != st && o.at.slots.prompted(r) && s.before.Awake < r.Asked.Awake {
-				s.held = true
+				s.held = max(s.held, r.Came.Awake-r.Asked.Awake)
 			}
 		}
 	}
 }
 
-// Silent notes that a question asked at that moment is unanswered for Silence or
-// longer while the process lives: it reads a prompt.
+// Silent notes that a question asked at that moment is unanswered while the process
+// lives. After Silence that says that a prompt is being read.
 func (t *Tracker) Silent(now Moment, o Origin, asked Moment) {
 	w := t.watch(o)
-	w.asked = &asked
-	if w.hidden != nil {
+	if w.asked == nil {
+		w.asked = &asked
+	}
+	t.listen(w, now)
+}
+
+// listen makes a request of a silence that nothing known explains: no prompt that is
+// read already, and no answer whose tokens take that long.
+func (t *Tracker) listen(w *watch, now Moment) {
+	if w.asked == nil || w.hidden != nil {
 		return
 	}
+	silence := now.Awake - w.asked.Awake
 	free := len(w.slots) == 0
 	for _, st := range w.slots {
-		if st.at == nil {
+		switch {
+		case st.at == nil:
 			free = true
-		} else if st.at.slots.phase == PhasePrefill {
-			return // that prompt
+		case st.at.slots.phase == PhasePrefill, silence < st.at.slots.patience():
+			return
 		}
 	}
-	if free {
-		w.hidden = t.hide(w, now, asked, PhasePrefill)
+	if free && silence >= Silence {
+		w.hidden = t.hide(w, now, *w.asked, PhasePrefill)
 	}
 }
 

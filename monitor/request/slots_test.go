@@ -304,3 +304,29 @@ func TestSleepIsNoTime(t *testing.T) {
 		t.Errorf("across a night: %+v", r.Live)
 	}
 }
+
+// TestSlowAnswerIsNoPrompt: where a token takes long, so does an answer to a
+// question; that makes no request of it. A longer silence does.
+func TestSlowAnswerIsNoPrompt(t *testing.T) {
+	tracker := NewTracker()
+	ask(tracker, 0, 0, idle(0, -1, 0), idle(1, -1, 0))
+	asked := 1.0
+	for made := 1; made < 12; made++ { // a token takes 10 s
+		tracker.Silent(at(asked+0.5), child, at(asked))
+		for late := 1.0; late < 9; late++ {
+			if made > 1 && len(tracker.Requests(at(asked+late))) != 1 {
+				t.Fatalf("a token takes 10 s, and after %v s there are two requests", late)
+			}
+		}
+		ask(tracker, asked, asked+9.9, making(0, 5, 100, made), idle(1, -1, 0))
+		asked += 10
+	}
+	r := only(t, tracker, asked)
+	if r.Live == nil || math.Abs(r.Live.Value-0.1) > 0.003 || r.Live.Approximate || r.noted(NoteOtherPrompt) {
+		t.Errorf("%+v %+v", r, r.Live)
+	}
+	tracker.Silent(at(asked+0.5), child, at(asked))
+	if list := tracker.Requests(at(asked + 40)); len(list) != 2 || list[1].Phase != PhasePrefill || list[0].Live.Value > 0.026 {
+		t.Errorf("four times as long: %+v", list)
+	}
+}

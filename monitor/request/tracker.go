@@ -103,6 +103,9 @@ func (t *Tracker) Working(now Moment, backend, model string) {
 // Requests are those in flight, oldest first, then the recent ones, newest first,
 // at most listMost.
 func (t *Tracker) Requests(now Moment) []Request {
+	for _, w := range t.watches {
+		t.listen(w, now)
+	}
 	t.learn(now)
 	all := make([]*Request, len(t.records))
 	for i, c := range t.records {

@@ -16,6 +16,8 @@ const (
 	exactly  = 0.03
 	// vague is how far off a rate may be, as a part of itself, and still be shown.
 	vague = 0.25
+	// promptness is how soon a server that was busy answers when it is not.
+	promptness = 20 * time.Millisecond
 	// windowMost is how many increments are remembered: two minutes of a fast slot
 	// at two polls a second.
 	windowMost = 256
@@ -39,19 +41,20 @@ type window struct {
 	steps []step
 }
 
-// add takes a reading. It reports false, and takes nothing, when the counter went
-// back: that is another request.
-func (w *window) add(at time.Duration, n int) bool {
+// add takes a reading. at once says that a reading came the moment the counter could
+// move. A counter never goes back: that is another request.
+func (w *window) add(at time.Duration, n int, atOnce bool) {
 	switch {
 	case !w.begun:
 		w.begun, w.last = true, step{at: at, n: n}
-		return true
-	case n < w.last.n:
-		return false
-	case at <= w.last.at:
-		return true
+		return
+	case n < w.last.n, at <= w.last.at:
+		return
 	}
 	moved := step{at: at, n: n, slack: at - w.last.at}
+	if atOnce {
+		moved.slack = min(moved.slack, promptness)
+	}
 	if n > w.last.n {
 		if w.first == nil {
 			w.first = &moved
@@ -62,7 +65,6 @@ func (w *window) add(at time.Duration, n int) bool {
 		w.steps = append(w.steps, moved)
 	}
 	w.last = moved
-	return true
 }
 
 // between is the rate from one increment to a later one, and how far off it may
@@ -76,6 +78,9 @@ func between(from, to step) (rate, off float64) {
 	rate, off = n/d, 1/n
 	if slack := max(from.slack, to.slack).Seconds(); slack < d {
 		off = min(off, slack/(d-slack))
+	}
+	if n < LeastTokens-1 {
+		off = max(off, 1/(2*n)) // tokens are not all alike
 	}
 	return rate, off
 }
