@@ -59,7 +59,7 @@ func (sc *scene) limitChoice(l *monitor.Limit, step wired.Step, recommended bool
 	bytes := step.Limit.Bytes()
 	c := LimitChoice{
 		Bytes: bytes, Label: size(bytes), Detail: sc.Text("wired.choice.keeps", Args{"Size": size(step.Keeps)}),
-		Recommended: recommended, Chosen: l.Set == bytes, Forbidden: step.Short > 0,
+		Recommended: recommended, Chosen: l.Set == bytes, Forbidden: step.Short > 0 && step.Gain() > 0,
 	}
 	if recommended {
 		c.Label = sc.Text("wired.choice.recommended", Args{"Size": size(bytes)})

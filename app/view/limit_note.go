@@ -16,7 +16,7 @@ func (sc *scene) limitNotes(m wired.Machine, step wired.Step) (notes []LimitNote
 	if note := sc.outOfBounds(m, step.Limit); note != "" {
 		return []LimitNote{{note, Critical}}, false
 	}
-	if step.Short > 0 {
+	if step.Short > 0 && step.Gain() > 0 { // less than now is always possible
 		return []LimitNote{{sc.Text("wired.note.short", Args{
 			"Use": optional(m.NonModel), "Keeps": size(step.Keeps), "Short": size(step.Short)}), Critical}}, false
 	}
