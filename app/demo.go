@@ -95,7 +95,7 @@ func (d *demo) run(ctx context.Context) error {
 func (d *demo) simulate(ctx context.Context, stop func(), socket, settings string) error {
 	p := d.program
 	clock := sim.NewClock(time.Now(), d.speed)
-	mac := sim.New(sim.Config{Clock: clock, Seed: demoSeed, Auto: true})
+	mac := sim.New(sim.Config{Clock: clock, Seed: demoSeed, Auto: true, Slots: 1})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("opening the demo's model server: %w", err)
@@ -104,9 +104,10 @@ func (d *demo) simulate(ctx context.Context, stop func(), socket, settings strin
 	go func() { served <- mac.Serve(ctx, l) }()
 	seen := make(chan struct{})
 	err = p.runAgent(ctx, agentConfig{
-		socket: socket, settings: &settingsFile{path: settings, value: api.Settings{Language: p.words.Language()}},
-		silent: d.terminal && !d.screen, // the live view has the terminal
-		local:  mac, clock: clock, simulated: true, tray: tray.Available() && (d.screen || d.terminal),
+		socket: socket, history: filepath.Join(filepath.Dir(settings), "history.db"),
+		settings: &settingsFile{path: settings, value: api.Settings{Language: p.words.Language()}},
+		silent:   d.terminal && !d.screen, // the live view has the terminal
+		local:    mac, clock: clock, simulated: true, tray: tray.Available() && (d.screen || d.terminal),
 		server: func(s api.Settings) (backend.Backend, error) {
 			if s.Server != "" {
 				return backend.NewOllama(s.Server)

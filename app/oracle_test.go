@@ -84,6 +84,13 @@ func (c *course) kinds() []string {
 // agentOnBus runs an agent with its tray on a test's session bus and follows it.
 func agentOnBus(t *testing.T, host *traytest.Host, c agentConfig) *course {
 	t.Helper()
+	follow, _ := agentToEnd(t, host, c)
+	return follow
+}
+
+// agentToEnd is agentOnBus for a test that ends the agent itself, once or not.
+func agentToEnd(t *testing.T, host *traytest.Host, c agentConfig) (follow *course, end func()) {
+	t.Helper()
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", host.Address)
 	var out, log output
 	p := &program{
@@ -99,17 +106,20 @@ func agentOnBus(t *testing.T, host *traytest.Host, c agentConfig) *course {
 	ended := make(chan error, 2)
 	go func() { ended <- p.runAgent(ctx, c) }()
 	<-listening
-	follow := &course{nudge: make(chan struct{}, 1), host: host, socket: c.socket}
+	follow = &course{nudge: make(chan struct{}, 1), host: host, socket: c.socket}
 	go func() { ended <- follow.watch(ctx) }()
-	t.Cleanup(func() {
+	end = sync.OnceFunc(func() {
 		cancel()
 		<-ended
 		<-ended
+	})
+	t.Cleanup(func() {
+		end()
 		if t.Failed() {
 			t.Logf("the agent's log:\n%s", log.String())
 		}
 	})
-	return follow
+	return follow, end
 }
 
 // row waits for a row of the tray's menu.
@@ -138,7 +148,7 @@ func (c *course) row(t *testing.T, there bool, path ...string) *traytest.Item {
 func TestSecondModelSwapAlertUnloadRelief(t *testing.T) {
 	host := traytest.New(t)
 	clock := sim.NewClock(time.Now(), 10)
-	mac := sim.New(sim.Config{Clock: clock, Seed: 1})
+	mac := sim.New(sim.Config{Clock: clock, Seed: 1, Slots: 1})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
