@@ -222,6 +222,7 @@ func (a *agent) health() api.Health {
 func (a *agent) Subscribe(o monitor.Options) *monitor.Mailbox    { return a.monitor.Subscribe(o) }
 func (a *agent) Do(ctx context.Context, c monitor.Command) error { return a.monitor.Do(ctx, c) }
 func (a *agent) Models() []backend.Model                         { return a.monitor.Models() }
+func (a *agent) Builds() []monitor.Build                         { return a.monitor.Builds() }
 func (a *agent) Advise(t monitor.Task) monitor.Advice            { return a.monitor.Advise(t) }
 func (a *agent) Settings() api.Settings                          { return a.config.settings.get() }
 

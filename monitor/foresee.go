@@ -19,8 +19,8 @@ type foreseen struct {
 	learned map[string]bool
 }
 
-// subject is a model as a server of this machine would run it.
-func (s *Snapshot) subject(server, model string, build fit.Model) Subject {
+// Subject is a model as a server of this machine would run it.
+func (s *Snapshot) Subject(server, model string, build fit.Model) Subject {
 	sub := Subject{Name: model, Model: build}
 	if b := find(s.Backends, func(b *backend.Status) bool { return b.Name == server }); b != nil {
 		sub.Kind, sub.Version = b.Kind, b.Version
@@ -44,7 +44,7 @@ func (m *Monitor) foresee(s *Snapshot) {
 		if !known || r.Cloud {
 			continue
 		}
-		sub := s.subject(r.Backend, r.Model, build)
+		sub := s.Subject(r.Backend, r.Model, build)
 		o := place.options(sub)
 		n := build.Need(o)
 		r.Planned, r.Unplanned = n.Total, n.Unknown
@@ -138,7 +138,7 @@ func (m *Monitor) learn(s *Snapshot) {
 		if !known {
 			continue
 		}
-		sub, place := s.subject(r.Backend, r.Model, build), s.Place()
+		sub, place := s.Subject(r.Backend, r.Model, build), s.Place()
 		depth := *q.PromptTokens + *q.OutputTokens/2
 		if share, class, ok := build.Efficiency(place.options(sub), place.Bandwidth, depth, q.Decode.Value); ok && sub.Kind != "" {
 			f.learner.Add(sub.Kind, sub.Version, class, share)
@@ -195,7 +195,7 @@ func (m *Monitor) nameLargest(s *Snapshot) {
 func (m *Monitor) largest(s *Snapshot, place Place) *LargestFit {
 	var best *LargestFit
 	for _, b := range m.Builds() {
-		sub := s.subject(b.Backend, b.Model, b.Build)
+		sub := s.Subject(b.Backend, b.Model, b.Build)
 		if sub.Resident != nil || b.Build.Cloud {
 			continue
 		}

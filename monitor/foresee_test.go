@@ -99,12 +99,12 @@ func TestServerSettingsCount(t *testing.T) {
 	s := proMac()
 	s.ServerSettings = []ServerSettings{{Backend: "ollama", Parallel: new(4), CacheType: "q8_0", FlashAttention: new(true), Context: new(16384),
 		Sources: map[string]SettingSource{"kv_cache_type": SettingLog, "context_tokens": SettingLog}}}
-	plan := s.Place().Plan(s.subject("ollama", "8b", build))
+	plan := s.Place().Plan(s.Subject("ollama", "8b", build))
 	if plan.Slots != 4 || plan.Cache != fit.Q8 || plan.Context != 16384 || plan.FourSlots != nil {
 		t.Errorf("%d slots, %s, %d tokens, %+v", plan.Slots, plan.Cache, plan.Context, plan.FourSlots)
 	}
 	s.ServerSettings[0] = ServerSettings{Backend: "ollama", CacheType: "q8_0", Sources: map[string]SettingSource{"kv_cache_type": SettingAssumed}}
-	plan = s.Place().Plan(s.subject("ollama", "8b", build))
+	plan = s.Place().Plan(s.Subject("ollama", "8b", build))
 	if plan.Slots != 1 || plan.Cache != fit.F16 || plan.Context != 32768 || plan.FourSlots == nil {
 		t.Errorf("assumed: %d slots, %s, %d tokens, %+v", plan.Slots, plan.Cache, plan.Context, plan.FourSlots)
 	}

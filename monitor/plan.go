@@ -93,6 +93,22 @@ func (p Place) Plan(s Subject) Plan {
 	return plan
 }
 
+// Judge is the short form of Plan: what a model takes and whether that fits, without
+// the search for its longest context.
+func (p Place) Judge(s Subject) (fit.Need, fit.Verdict) {
+	n, free := s.Model.Need(p.options(s)), p.Free
+	if s.Resident != nil {
+		free = free.Plus(s.Resident.Holds())
+	}
+	return n, n.Judge(free)
+}
+
+// Emptied is the place once every resident model is unloaded.
+func (p Place) Emptied() Place {
+	p.Free, p.Freed = p.Free.Plus(p.Freed), 0
+	return p
+}
+
 // options are how the model would run there.
 func (p Place) options(s Subject) fit.Options {
 	o := s.Options

@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"plimsoll/monitor"
 	"plimsoll/monitor/fit"
@@ -261,4 +263,59 @@ func (r *Renderer) planNote(note fit.Note, p monitor.Plan) string {
 		args["KV"] = size(kv)
 	}
 	return r.Text("fit.note."+string(note), args)
+}
+
+// mostUnder is how many models are shown under a limit that is planned.
+const mostUnder = 6
+
+// FitsUnder tells which models on disk will fit under another limit of the GPU, with
+// no other model in memory: those first whose verdict changes, then the biggest that
+// fit. Nil where no build is known.
+func (r *Renderer) FitsUnder(s *monitor.Snapshot, builds []monitor.Build) LimitFits {
+	if s == nil || len(builds) == 0 {
+		return nil
+	}
+	return func(limit uint64) []Row {
+		now := s.Place().Emptied()
+		then := now.WithLimit(limit)
+		type change struct {
+			row     Row
+			changes bool
+			needs   uint64
+		}
+		var all []change
+		for _, b := range builds {
+			sub := s.Subject(b.Backend, b.Model, b.Build)
+			sub.Resident = nil // it is planned anew, as after a restart
+			before, was := now.Judge(sub)
+			after, is := then.Judge(sub)
+			if is.State == fit.Unknown || b.Build.Cloud {
+				continue
+			}
+			row := Row{Label: clean(b.Model), Text: r.FitVerdict(&is), Level: planLevel(is.State), Share: -1}
+			if before.Context != after.Context && before.KV != nil && after.KV != nil {
+				row.Text += between + r.Text("fit.under.context", Args{"Before": grouped(before.Context), "After": grouped(after.Context), "KV": size(*after.KV)})
+			}
+			all = append(all, change{row, was.State != is.State, after.Least})
+		}
+		slices.SortStableFunc(all, func(a, b change) int {
+			size := cmp.Compare(b.needs, a.needs)
+			if a.row.Level == Critical { // of those that do not fit, the nearest first
+				size = -size
+			}
+			return cmp.Or(-cmp.Compare(truth(a.changes), truth(b.changes)), cmp.Compare(a.row.Level, b.row.Level), size)
+		})
+		var rows []Row
+		for _, c := range all[:min(len(all), mostUnder)] {
+			rows = append(rows, c.row)
+		}
+		return rows
+	}
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -7,6 +7,7 @@
 //	                    ?watch=1 asks for what costs more (consumers) while it lasts,
 //	                    ?lossless=1 for every update, with a gap event where some are missing
 //	GET  /v1/models     []backend.Model, what is on disk
+//	GET  /v1/builds     []monitor.Build, how those are built, as far as it is known
 //	POST /v1/command    monitor.Command
 //	POST /v1/advice     monitor.Task → monitor.Advice: here or in the cloud
 //	GET  /v1/settings   Settings
@@ -33,6 +34,8 @@ type Agent interface {
 	Do(context.Context, monitor.Command) error
 	// Models lists what the backends have on disk.
 	Models() []backend.Model
+	// Builds tells how those are built whose servers have told, for planning them.
+	Builds() []monitor.Build
 	// Advise says where a task belongs; see monitor.Advise.
 	Advise(monitor.Task) monitor.Advice
 	Settings() Settings

@@ -73,6 +73,13 @@ func (c *Client) Models(ctx context.Context) ([]backend.Model, error) {
 	return models, err
 }
 
+// Builds tells how the models on disk are built, as far as their servers have told.
+func (c *Client) Builds(ctx context.Context) ([]monitor.Build, error) {
+	var builds []monitor.Build
+	err := c.call(ctx, http.MethodGet, "/v1/builds", nil, &builds)
+	return builds, err
+}
+
 // Do sends a command. nil means that it was accepted; its effect is seen in the
 // updates. It fails as monitor.Monitor.Do does.
 func (c *Client) Do(ctx context.Context, command monitor.Command) error {

@@ -15,6 +15,7 @@ import (
 	"plimsoll/metal"
 	"plimsoll/monitor"
 	"plimsoll/monitor/backend"
+	"plimsoll/monitor/fit"
 )
 
 // deadline is how long a test waits for an event that must come.
@@ -92,6 +93,11 @@ func (a *fakeAgent) Do(_ context.Context, c monitor.Command) error {
 	defer a.mu.Unlock()
 	a.did = append(a.did, c)
 	return a.err
+}
+
+func (a *fakeAgent) Builds() []monitor.Build {
+	return []monitor.Build{{Backend: "ollama", Model: "tiny", Build: fit.Model{Architecture: "llama", Weights: new(uint64(1e9)),
+		Layers: []fit.Layers{{Kind: fit.Full, Count: 2, KVHeads: 2, Key: 16, Value: 16}}}}}
 }
 
 func (a *fakeAgent) Models() []backend.Model {

@@ -75,6 +75,7 @@ func (s *server) handler() http.Handler {
 	for path, methods := range map[string]map[string]func(*http.Request) (any, error){
 		"/v1/health":   {http.MethodGet: func(*http.Request) (any, error) { return s.health(), nil }},
 		"/v1/models":   {http.MethodGet: s.models},
+		"/v1/builds":   {http.MethodGet: s.builds},
 		"/v1/command":  {http.MethodPost: s.command},
 		"/v1/advice":   {http.MethodPost: s.advice},
 		"/v1/settings": {http.MethodGet: s.settings, http.MethodPut: s.setSettings},
@@ -114,6 +115,13 @@ func guard(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func (s *server) builds(*http.Request) (any, error) {
+	if builds := s.agent.Builds(); builds != nil {
+		return builds, nil
+	}
+	return []monitor.Build{}, nil
 }
 
 func (s *server) models(*http.Request) (any, error) {

@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/monitor"
 	"plimsoll/monitor/backend"
+	"plimsoll/monitor/fit"
 )
 
 func TestClientAndServerAgree(t *testing.T) {
@@ -24,6 +25,14 @@ func TestClientAndServerAgree(t *testing.T) {
 
 	if health, err := client.Health(ctx); err != nil || health != (Health{Version: "1.2.3", PID: os.Getpid(), Uptime: 4}) {
 		t.Errorf("Health: %+v, %v", health, err)
+	}
+	// What a planner needs of the models on disk crosses the socket whole.
+	builds, err := client.Builds(ctx)
+	if err != nil || len(builds) != 1 {
+		t.Fatalf("%+v, %v", builds, err)
+	}
+	if got, want := builds[0].Build.Need(fit.Options{Context: 1000}), a.Builds()[0].Build.Need(fit.Options{Context: 1000}); got.Total == nil || *got.Total != *want.Total {
+		t.Errorf("it is planned as %+v, want %+v", got, want)
 	}
 	if models, err := client.Models(ctx); err != nil || len(models) != 1 || models[0].Model != "a" || *models[0].Size != 5 {
 		t.Errorf("Models: %+v, %v", models, err)
