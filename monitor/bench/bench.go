@@ -33,8 +33,6 @@ type Config struct {
 	Own []int
 	// Unique makes a word that no prompt had before.
 	Unique func() string
-	// Place is the kind of volume that a file is on, "" for one of this machine's own.
-	Place func(model string) string
 	// Progress is told how far it is. May be nil.
 	Progress func(Progress)
 }
@@ -166,12 +164,30 @@ func (b *bench) look(ctx context.Context) error {
 	if b.Plan.Anyway {
 		return ctx.Err()
 	}
-	for _, r := range s.Residents {
-		if !r.Cloud && r.Activity == monitor.ActivityBusy {
-			return &Error{Kind: CodeBusy, Model: r.Model}
+	// What an agent says of a server may be a poll old: it is given time to see
+	// that the last request has ended.
+	for began := b.Clock.Awake(); ; {
+		model := busy(b.watch.latest())
+		switch {
+		case model == "":
+			return ctx.Err()
+		case b.Clock.Awake()-began > busyFor || !b.watch.after(ctx, b.Clock, b.watch.mark()):
+			return &Error{Kind: CodeBusy, Model: model}
 		}
 	}
-	return ctx.Err()
+}
+
+// busyFor is how long a model must be at work for somebody to be waiting for it.
+const busyFor = 6 * time.Second
+
+// busy names a model that is at work, "" when none is.
+func busy(s *monitor.Snapshot) string {
+	for _, r := range s.Residents {
+		if !r.Cloud && r.Activity == monitor.ActivityBusy {
+			return r.Model
+		}
+	}
+	return ""
 }
 
 // measure carries out the plan.

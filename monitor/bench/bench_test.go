@@ -295,12 +295,14 @@ func TestRefusals(t *testing.T) {
 		name, model, want string
 		change            func(*fakeServer)
 		busy, anyway      bool
+		lately            bool
 	}{
-		{"no such model", "none", CodeNoModel, nil, false, false},
-		{"in the cloud", "m", CodeCloud, func(s *fakeServer) { s.model.Cloud = true }, false, false},
-		{"embedding", "m", CodeEmbedding, func(s *fakeServer) { s.model.Embedding = true }, false, false},
-		{"somebody waits for an answer", "m", CodeBusy, nil, true, false},
-		{"somebody waits, and the person knows", "m", "", nil, true, true},
+		{"no such model", "none", CodeNoModel, nil, false, false, false},
+		{"in the cloud", "m", CodeCloud, func(s *fakeServer) { s.model.Cloud = true }, false, false, false},
+		{"embedding", "m", CodeEmbedding, func(s *fakeServer) { s.model.Embedding = true }, false, false, false},
+		{"somebody waits for an answer", "m", CodeBusy, nil, true, false, false},
+		{"somebody waits, and the person knows", "m", "", nil, true, true, false},
+		{"somebody had an answer a moment ago", "m", "", nil, false, false, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := newServer()
@@ -310,7 +312,7 @@ func TestRefusals(t *testing.T) {
 			plan := short()
 			plan.Depths, plan.Runs, plan.Anyway = nil, 1, row.anyway
 			r, err := measure(t, s, fakeWatcher{change: func(n int, u *monitor.Update) {
-				if row.busy && n == 0 {
+				if row.busy && n < 12 && !row.anyway || row.busy && n == 0 || row.lately && n < 3 {
 					u.Snapshot.Residents = []monitor.Resident{{Resident: backend.Resident{Model: "m"}, Activity: monitor.ActivityBusy}}
 				}
 			}}, plan, func(c *Config) { c.Model = row.model })

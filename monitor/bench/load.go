@@ -30,10 +30,10 @@ func (b *bench) load(ctx context.Context) error {
 	if l.Bytes != nil && l.Seconds > 0 {
 		l.Rate = new(float64(*l.Bytes) / l.Seconds)
 	}
-	if b.Place != nil {
-		l.From = b.Place(model)
-	}
 	b.result.Load = l
+	if b.Watch != nil && b.watch.after(ctx, b.Clock, b.watch.mark()) {
+		l.From = b.watch.volume()
+	}
 	b.done++
 	return nil
 }

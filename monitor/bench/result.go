@@ -110,8 +110,8 @@ type Load struct {
 	// says that the system still had the file in memory.
 	Bytes *uint64  `json:"bytes,omitempty"`
 	Rate  *float64 `json:"bytes_per_second,omitempty"`
-	// From is the kind of volume that holds the file ("external", "network"), ""
-	// where it is not known.
+	// From is the kind of volume that holds the file, in the words of metal.Volume;
+	// "" where it is not known.
 	From string `json:"from,omitzero"`
 	// Context is what it was loaded with, in tokens.
 	Context int `json:"context_tokens"`

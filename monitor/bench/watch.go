@@ -251,3 +251,18 @@ func (o *watch) machine() (m Machine) {
 	}
 	return Machine{Chip: s.Machine.Chip, Model: s.Machine.Model, OS: s.Machine.OS, RAMBytes: s.Machine.RAMBytes}
 }
+
+// volume is the kind of volume that the measured model's file is on, "" where that
+// is not known.
+func (o *watch) volume() string {
+	s := o.latest()
+	if s == nil {
+		return ""
+	}
+	for _, r := range s.Residents {
+		if sameModel(r.Model, o.model) && r.Volume != nil {
+			return string(r.Volume.Kind)
+		}
+	}
+	return ""
+}
