@@ -55,7 +55,7 @@ func (p *program) rootCommand() *cobra.Command {
 		root.AddGroup(&cobra.Group{ID: group, Title: p.words.Text("cli.group." + group)})
 	}
 	root.AddCommand(
-		p.statusCommand(), p.modelsCommand(), p.fitCommand(), p.doctorCommand(), p.adviseCommand(), p.windowCommand(),
+		p.statusCommand(), p.modelsCommand(), p.fitCommand(), p.benchCommand(), p.doctorCommand(), p.adviseCommand(), p.windowCommand(),
 		p.unloadCommand(), p.keepCommand(), p.limitCommand(),
 		p.recordCommand(), p.replayCommand(),
 		p.serveCommand(), p.meterCommand(), p.demoCommand(), p.completionCommand(), p.versionCommand(),
