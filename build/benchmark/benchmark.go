@@ -4,6 +4,8 @@
 //	build/bench idle      the agent with a tray, when nothing happens
 //	build/bench hung      the agent beside a model server that stands still
 //	build/bench fit       the planner's caches against those that engines logged
+//	build/bench meter     answers that pass the meter, against the same ones asked directly
+//	build/bench polls     what the agent's questions cost the model servers
 //	build/bench soak      the agent of a fast demo, looked at for nine minutes
 //
 // Each prints its numbers beside their bounds; the status is 1 when one is over.
@@ -25,6 +27,8 @@ var measurements = []struct {
 	{"idle", "the agent with a tray, no window and no model, from second 10 to 70: processor, memory, child processes", idle},
 	{"hung", "a real Ollama that is stopped and let go on, five times: how soon the agent says so, and whether it ticks meanwhile", hung},
 	{"fit", "what the planner makes of real models' caches, against what engines logged, was published or follows by hand", measureFit},
+	{"meter", "answers that pass the meter, in turn with the same ones asked directly: first token, throughput, cancels, memory, live rate", measureMeter},
+	{"polls", "a thousand questions each to a stand-in, a real Ollama and the llama-server that PLIMSOLL_LLAMA_SERVER names: the server's own time", measurePolls},
 	{"soak", "the agent of a fast demo for nine minutes, with clients coming and going: what grows", soak},
 }
 
@@ -32,6 +36,10 @@ func main() {
 	if len(os.Args) != 2 {
 		list()
 		return
+	}
+	if os.Args[1] == standIn {
+		fmt.Fprintln(os.Stderr, standInServer())
+		os.Exit(1)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
