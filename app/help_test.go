@@ -12,7 +12,7 @@ import (
 
 var commands = []string{"status", "models", "fit", "doctor", "window", "unload", "keep",
 	"limit", "limit get", "limit set", "limit confirm", "limit reset", "limit install", "limit uninstall", "limit status",
-	"record", "replay", "serve", "demo", "completion", "version", "help"}
+	"record", "replay", "serve", "meter", "meter install", "meter uninstall", "meter status", "demo", "completion", "version", "help"}
 
 func TestHelp(t *testing.T) {
 	w := newWorld(t)
