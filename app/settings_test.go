@@ -131,7 +131,7 @@ func TestAnAgentTakesSettingsAtOnce(t *testing.T) {
 	w := newWorld(t)
 	socket, _ := w.agent()
 	client := api.Dial(socket)
-	for _, bad := range []api.Settings{{Language: "de"}, {Server: "http://["}} {
+	for _, bad := range []api.Settings{{Language: "de"}, {Server: "http://["}, {Log: "server.log"}} {
 		if err := client.SetSettings(t.Context(), bad); !errors.Is(err, api.Failure("bad_settings", "", nil)) {
 			t.Errorf("%+v: %v, want bad_settings", bad, err)
 		}
