@@ -180,3 +180,27 @@ func TestComfort(t *testing.T) {
 		}
 	}
 }
+
+// What two engines logged of their buffers
+// (github.com/ggml-org/llama.cpp/pull/17609 and /issues/6849).
+func TestBuffersAgainstLogs(t *testing.T) {
+	oss := read(t, map[string]any{
+		"general.architecture": "gpt-oss", "gpt-oss.block_count": 24, "gpt-oss.attention.head_count": 64, "gpt-oss.attention.head_count_kv": 8,
+		"gpt-oss.attention.key_length": 64, "gpt-oss.embedding_length": 2880, "gpt-oss.feed_forward_length": 2880, "gpt-oss.vocab_size": 201088,
+		"gpt-oss.expert_count": 32, "gpt-oss.expert_used_count": 4, "gpt-oss.attention.sliding_window": 128,
+	})
+	phi := read(t, map[string]any{
+		"general.architecture": "phi3", "phi3.block_count": 32, "phi3.attention.head_count": 32, "phi3.attention.head_count_kv": 32,
+		"phi3.embedding_length": 3072, "phi3.feed_forward_length": 8192, "phi3.vocab_size": 32064,
+	})
+	for _, c := range []struct {
+		name string
+		m    Model
+		o    Options
+		mib  float64
+	}{{"gpt-oss 20B", oss, Options{Context: 4096, Flash: FlashOn}, 404}, {"Phi 3 mini", phi, Options{Context: 131328, Flash: FlashOff}, 8500.51}} {
+		if n := c.m.Need(c.o); !near(float64(*n.Compute)/mib, c.mib, 0.04) {
+			t.Errorf("%s: %.1f MiB, logged %.1f", c.name, float64(*n.Compute)/mib, c.mib)
+		}
+	}
+}

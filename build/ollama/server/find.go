@@ -63,10 +63,10 @@ func Require(tb testing.TB, version string) {
 
 // Run is Require and StartVersion for a test: the server ends with it. Its log
 // is shown when the test fails.
-func Run(tb testing.TB, version string) *Server {
+func Run(tb testing.TB, version string, env ...string) *Server {
 	tb.Helper()
 	Require(tb, version)
-	s, err := StartVersion(tb.Context(), tb.TempDir(), version)
+	s, err := StartVersion(tb.Context(), tb.TempDir(), version, env...)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -44,8 +44,9 @@ func Start(ctx context.Context, dir string) (*Server, error) {
 	return StartVersion(ctx, dir, Versions[0])
 }
 
-// StartVersion is Start for one of Versions.
-func StartVersion(ctx context.Context, dir, version string) (*Server, error) {
+// StartVersion is Start for one of Versions, with more variables of the environment
+// ("OLLAMA_NEW_ENGINE=1").
+func StartVersion(ctx context.Context, dir, version string, env ...string) (*Server, error) {
 	program, ok := Find(version)
 	if !ok {
 		return nil, fmt.Errorf("starting Ollama %s: %w", version, ErrNotBuilt)
@@ -55,7 +56,7 @@ func StartVersion(ctx context.Context, dir, version string) (*Server, error) {
 		return nil, fmt.Errorf("starting Ollama: %w", err)
 	}
 	s := &Server{Dir: dir, ended: make(chan struct{})}
-	if err := s.run(ctx, program); err != nil {
+	if err := s.run(ctx, program, env); err != nil {
 		return nil, fmt.Errorf("starting Ollama %s: %w", version, err)
 	}
 	if err := s.create(ctx, Models...); err != nil {
@@ -65,7 +66,7 @@ func StartVersion(ctx context.Context, dir, version string) (*Server, error) {
 }
 
 // run starts the process and waits until it says where it listens.
-func (s *Server) run(ctx context.Context, program string) error {
+func (s *Server) run(ctx context.Context, program string, env []string) error {
 	home := filepath.Join(s.Dir, "home")
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return err
@@ -82,6 +83,7 @@ func (s *Server) run(ctx context.Context, program string) error {
 		"OLLAMA_MODELS=" + filepath.Join(s.Dir, "models"),
 		"OLLAMA_NO_CLOUD=1",
 	}
+	cmd.Env = append(cmd.Env, env...)
 	cmd.SysProcAttr = ownGroup()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
