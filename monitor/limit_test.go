@@ -39,6 +39,7 @@ type limitMachine struct {
 	deaf       bool   // Metal does not follow
 	source     string // who tells the limit
 	maxBuffer  *uint64
+	swapping   time.Time // 10 MB/s go out since then
 }
 
 func newLimitMachine() *limitMachine {
@@ -60,6 +61,17 @@ func (l *limitMachine) GPU() (*metal.GPU, error) {
 		g.WorkingSet = new(l.set.Bytes())
 	}
 	return g, nil
+}
+
+func (l *limitMachine) Swap() (*metal.Swap, error) {
+	l.mu.Lock()
+	began := l.swapping
+	l.mu.Unlock()
+	s, err := l.fakeMachine.Swap()
+	if !began.IsZero() {
+		s.Out = new(uint64(time.Since(began).Seconds() * 10e6))
+	}
+	return s, err
 }
 
 func (l *limitMachine) expire() {
@@ -291,6 +303,7 @@ func TestARaisedLimitConfirmsItself(t *testing.T) {
 		{"pressure stays above normal", func(l *limitMachine) { l.press(metal.PressureWarning) }, nil, false, 0},
 		{"pressure rises in the end", nil, map[time.Duration]func(*limitMachine){
 			55 * time.Second: func(l *limitMachine) { l.press(metal.PressureCritical) }}, false, 0},
+		{"it swaps at normal pressure", func(l *limitMachine) { l.swapping = time.Now() }, nil, false, 0},
 		{"pressure is not told", func(l *limitMachine) { l.press("") }, nil, false, 0},
 		{"Metal never shows it", func(l *limitMachine) { l.deaf = true }, nil, false, 0},
 		{"the helper refuses", func(l *limitMachine) { l.confirmErr = errors.New("no") }, nil, false, 0},
@@ -377,9 +390,9 @@ func TestATrialCountsOnlyWhatWasSeen(t *testing.T) {
 	} {
 		var tr trial
 		for i := range 11 {
-			tr.calm(at(float64(i), float64(i)))
+			tr.calm(at(float64(i), float64(i)), false)
 		}
-		if !tr.calm(at(10+test.awake, 10+test.wall)) || tr.since != seconds(test.since) {
+		if !tr.calm(at(10+test.awake, 10+test.wall), false) || tr.since != seconds(test.since) {
 			t.Errorf("%s: well since %v, want %v s", test.name, tr.since, test.since)
 		}
 	}

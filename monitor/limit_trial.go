@@ -27,15 +27,17 @@ type trial struct {
 
 // confirmTrial confirms a raised limit by itself where the agent may (see
 // Config.ConfirmLimit): after Metal has shown the new value and pressure has been
-// normal at every tick of a minute awake. In all other cases a person confirms,
-// or the lease ends and the limit before comes back.
+// normal at every tick of a minute awake. Swapping is no calm either, which the
+// level alone may not show. In all other cases a person confirms, or the lease ends
+// and the limit before comes back.
 func (m *Monitor) confirmTrial(s *Snapshot) {
 	t := &m.limit.trial
 	if s.Limit.Lease == nil {
 		*t = trial{}
 		return
 	}
-	if !t.calm(s) || !m.config.ConfirmLimit {
+	swaps := m.engine.latch.stands("swapping") || m.engine.latch.stands("swap_full")
+	if !t.calm(s, swaps) || !m.config.ConfirmLimit {
 		return
 	}
 	now := seconds(*s.Awake)
@@ -55,8 +57,9 @@ func (m *Monitor) confirmTrial(s *Snapshot) {
 	})
 }
 
-// calm takes a tick with an open lease, and reports whether all is well since t.since.
-func (t *trial) calm(s *Snapshot) bool {
+// calm takes a tick with an open lease, and reports whether all is well since
+// t.since. swaps tells that an alert about swap stands.
+func (t *trial) calm(s *Snapshot, swaps bool) bool {
 	lease, now := s.Limit.Lease, seconds(*s.Awake)
 	gap := now - t.awake
 	slept := s.Taken.Sub(t.taken) - gap
@@ -66,7 +69,7 @@ func (t *trial) calm(s *Snapshot) bool {
 	}
 	t.awake, t.taken = now, s.Taken
 	shown := s.Limit.Set == lease.Value && s.Limit.Effective != nil && near(*s.Limit.Effective, lease.Value)
-	if !shown || pressure(s) != metal.PressureNormal {
+	if !shown || swaps || pressure(s) != metal.PressureNormal {
 		t.since = -1
 		return false
 	}
