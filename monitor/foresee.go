@@ -12,6 +12,8 @@ import (
 // goroutine.
 type foreseen struct {
 	learner fit.Learner
+	// forecasts are those of the resident models, by residentKey.
+	forecasts map[string]*forecast
 	// largest is the newest LargestFit, for the state that largestOf tells.
 	largest   *LargestFit
 	largestOf largestKey
@@ -32,8 +34,36 @@ func (s *Snapshot) Subject(server, model string, build fit.Model) Subject {
 	return sub
 }
 
+// forecast is what the planner says of one resident model, and what it rests on. It
+// is worked out again only when that changes.
+type forecast struct {
+	rests forecastKey
+
+	planned, cache      *uint64
+	unplanned           fit.Reason
+	expected            *fit.Expected
+	read, readPer       *float64 // bytes for each token, and each token of context adds
+	options             fit.Options
+	bandwidth           *float64
+	efficiencyOf, share float64 // the newest rate whose efficiency was asked for
+	efficient           bool
+}
+
+// forecastKey is what a forecast rests on.
+type forecastKey struct {
+	builds    int // how many were told
+	learned   *fit.Learned
+	bandwidth float64
+	version   string
+	options   fit.Options
+	logged    uint64
+}
+
+// mostForecasts bounds how many are remembered: more models than are ever resident.
+const mostForecasts = 256
+
 // foresee fills in what the resident models were planned to take and how fast they
-// can be. What a recording has stays.
+// can be.
 func (m *Monitor) foresee(s *Snapshot) {
 	m.learn(s)
 	s.Efficiencies = m.foreseen.learner.Learned()
@@ -44,32 +74,52 @@ func (m *Monitor) foresee(s *Snapshot) {
 		if !known || r.Cloud {
 			continue
 		}
-		sub := s.Subject(r.Backend, r.Model, build)
-		o := place.options(sub)
-		n := build.Need(o)
-		r.Planned, r.Unplanned = n.Total, n.Unknown
-		if n.KV != nil {
-			cache := *n.KV
-			if n.State != nil {
-				cache += *n.State
-			}
-			r.PlannedCache = &cache
-		}
-		m.forecast(s, r, sub, o, place)
+		f := m.forecast(s.Subject(r.Backend, r.Model, build), place)
+		r.Planned, r.PlannedCache, r.Unplanned, r.Expected = f.planned, f.cache, f.unplanned, f.expected
+		r.ReadPerToken, r.CachePerToken = f.read, f.readPer
+		f.judge(s, r, build)
 	}
 }
 
-// forecast fills in how fast a resident model can be, how near it comes to that, and
-// the one word on it.
-func (m *Monitor) forecast(s *Snapshot, r *Resident, sub Subject, o fit.Options, place Place) {
+// forecast plans a resident model, or takes what was planned before.
+func (m *Monitor) forecast(sub Subject, place Place) *forecast {
+	rests := forecastKey{builds: m.builds.count(), version: sub.Version, options: place.known(sub)}
+	if len(place.Learned) > 0 {
+		rests.learned = &place.Learned[0]
+	}
+	if place.Bandwidth != nil {
+		rests.bandwidth = *place.Bandwidth
+	}
+	if logged := sub.logged(); logged != nil && logged.Cache != nil {
+		rests.logged = *logged.Cache
+	}
+	key := residentKey(sub.Resident)
+	if f := m.foreseen.forecasts[key]; f != nil && f.rests == rests {
+		return f
+	}
+	if m.foreseen.forecasts == nil || len(m.foreseen.forecasts) >= mostForecasts {
+		m.foreseen.forecasts = map[string]*forecast{}
+	}
+	f := &forecast{rests: rests, options: place.options(sub), bandwidth: place.Bandwidth}
+	m.foreseen.forecasts[key] = f
+	n := sub.Model.Need(f.options)
+	f.planned, f.unplanned = n.Total, n.Unknown
+	if n.KV != nil {
+		f.cache = new(*n.KV)
+		if n.State != nil {
+			*f.cache += *n.State
+		}
+	}
 	speed := fit.Speed{Bandwidth: place.Bandwidth, Engine: sub.Kind, Version: sub.Version, Learned: place.Learned}
-	short := sub.Model.Rate(o, speed, 0)
-	if short.Reason == "" {
-		r.Expected = &short
+	if short := sub.Model.Rate(f.options, speed, 0); short.Reason == "" {
+		f.expected = &short
 	}
-	if weights, deep := readShort(sub.Model, o); weights != nil {
-		r.ReadPerToken, r.CachePerToken = weights, deep
-	}
+	f.read, f.readPer = readShort(sub.Model, f.options)
+	return f
+}
+
+// judge says how near a model's usual rate comes to its ceiling, and the one word on it.
+func (f *forecast) judge(s *Snapshot, r *Resident, build fit.Model) {
 	usual := find(s.Speeds, func(v *request.Speed) bool { return v.Backend == r.Backend && v.Model == r.Model })
 	if usual == nil {
 		return
@@ -77,8 +127,12 @@ func (m *Monitor) forecast(s *Snapshot, r *Resident, sub Subject, o fit.Options,
 	var ttft, decode *float64
 	if usual.Decode != nil {
 		decode = &usual.Decode.Value
-		if share, _, ok := sub.Model.Efficiency(o, place.Bandwidth, request.ShallowContext/2, usual.Decode.Value); ok {
-			r.Efficiency = &share
+		if f.efficiencyOf != *decode {
+			f.efficiencyOf = *decode
+			f.share, _, f.efficient = build.Efficiency(f.options, f.bandwidth, request.ShallowContext/2, *decode)
+		}
+		if f.efficient {
+			r.Efficiency = new(f.share)
 		}
 	}
 	switch {

@@ -24,6 +24,10 @@ type Subject struct {
 type Plan struct {
 	Model  string     `json:"model,omitzero"`
 	Engine fit.Engine `json:"engine,omitzero"`
+	// Backend is the server that has it on its disk, where one has.
+	Backend string `json:"backend,omitzero"`
+	// Trained is the longest context that it was made for, in tokens.
+	Trained int `json:"trained_context_tokens,omitzero"`
 	fit.Need
 	fit.Verdict
 	// Unloaded is the verdict once every resident model is unloaded; absent while
@@ -70,12 +74,12 @@ const manySlots = 4
 func (p Place) Plan(s Subject) Plan {
 	o := p.options(s)
 	free := p.Free
-	plan := Plan{Model: s.Name, Engine: o.Engine, Need: s.Model.Need(o), Place: p}
+	plan := Plan{Model: s.Name, Engine: o.Engine, Trained: s.Model.Trained, Need: s.Model.Need(o), Place: p}
 	if r := s.Resident; r != nil {
 		free = free.Plus(r.Holds()) // it is there for the model that holds it
 		plan.Reported, plan.Measured, plan.Logged = r.Size, r.Footprint, s.logged()
 	}
-	plan.Verdict = plan.Need.Judge(free)
+	plan.Verdict = plan.taken().Judge(free)
 	empty := p.Free.Plus(p.Freed)
 	if p.Freed > 0 {
 		plan.Unloaded = new(plan.Need.Judge(empty))
@@ -111,6 +115,15 @@ func (p Place) Emptied() Place {
 
 // options are how the model would run there.
 func (p Place) options(s Subject) fit.Options {
+	o := p.known(s)
+	if logged := s.logged(); logged != nil && logged.Cache != nil && !o.Expanded {
+		o.Expanded = expands(s.Model, o, *logged.Cache)
+	}
+	return o
+}
+
+// known are the options as far as a person, the server and the machine tell them.
+func (p Place) known(s Subject) fit.Options {
 	o := s.Options
 	if o.Engine == fit.EngineUnknown {
 		o.Engine = s.Model.EngineOf(s.Kind, s.Version)
@@ -123,9 +136,6 @@ func (p Place) options(s Subject) fit.Options {
 	}
 	if o.Reported == 0 && s.Resident != nil && s.Resident.Context != nil {
 		o.Reported = *s.Resident.Context
-	}
-	if logged := s.logged(); logged != nil && logged.Cache != nil && !o.Expanded {
-		o.Expanded = expands(s.Model, o, *logged.Cache)
 	}
 	return o
 }

@@ -39,7 +39,9 @@ func (m Model) cache(n *Need, o Options) {
 		} else {
 			expanded = plus(expanded, bytes)
 		}
-		n.step(PartKV, bytes, "%d × %s × %s × %s", l.Count, l.shape(stored == other), perValue(n.Cache), l.cellsFormula(n.Context, n.Slots, o, cells))
+		if !n.quiet {
+			n.step(PartKV, bytes, "%d × %s × %s × %s", l.Count, l.shape(stored == other), perValue(n.Cache), l.cellsFormula(n.Context, n.Slots, o, cells))
+		}
 	}
 	if kv > maxBytes || state > maxBytes {
 		n.Unknown = ReasonImplausible

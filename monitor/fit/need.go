@@ -40,6 +40,8 @@ type Need struct {
 	Notes   []Note `json:"notes,omitempty"`
 	// Steps are the sums behind the parts, for a hand check.
 	Steps []Step `json:"steps,omitempty"`
+
+	quiet bool // no Steps are wanted
 }
 
 // Note is a fact about a plan that is worth a word.
@@ -84,8 +86,11 @@ const defaultBatch = 512
 const defaultContext = 4096
 
 // Need works out what the model takes.
-func (m Model) Need(o Options) Need {
-	n := Need{Asked: o.Context}
+func (m Model) Need(o Options) Need { return m.need(o, false) }
+
+// need is Need, with or without the steps.
+func (m Model) need(o Options, quiet bool) Need {
+	n := Need{Asked: o.Context, quiet: quiet}
 	m.plan(&n, o)
 	if m.Cloud {
 		n.Unknown = ReasonCloud
@@ -205,7 +210,7 @@ func first(numbers ...int) int {
 
 // draft adds a draft model at the same context.
 func (n *Need) draft(o Options) {
-	d := o.Draft.Need(Options{Context: n.Context, Slots: n.Slots, Flash: o.Flash, Batch: o.Batch, Engine: o.Engine})
+	d := o.Draft.need(Options{Context: n.Context, Slots: n.Slots, Flash: o.Flash, Batch: o.Batch, Engine: o.Engine}, n.quiet)
 	for _, s := range d.Steps {
 		s.Draft = true
 		n.Steps = append(n.Steps, s)
@@ -270,5 +275,8 @@ const (
 
 // step notes a sum.
 func (n *Need) step(part Part, bytes uint64, format string, args ...any) {
+	if n.quiet {
+		return
+	}
 	n.Steps = append(n.Steps, Step{Part: part, Formula: fmt.Sprintf(format, args...), Bytes: bytes})
 }

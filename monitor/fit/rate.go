@@ -164,7 +164,7 @@ func (b Band) sound() bool {
 // readAt is how many bytes of cache and state are read for one token at a depth.
 func (m Model) readAt(o Options, depth int) (uint64, bool) {
 	o.Context, o.Reported, o.Slots, o.Default, o.Draft, o.Compute = max(depth, 1), 0, 1, 0, nil, nil
-	n := Need{}
+	n := Need{quiet: true}
 	m.plan(&n, o)
 	n.Context = depth    // no floor: what is not there is not read
 	o.Engine = EngineMLX // nor is a batch beside a window

@@ -152,7 +152,7 @@ func (m Model) Largest(o Options, l Limits) (tokens int, bounded, ok bool) {
 	o.Reported = 0
 	fits := func(context int) (bool, bool) {
 		o.Context = context
-		n := m.Need(o)
+		n := m.need(o, true)
 		if n.Total == nil {
 			return false, n.Unknown == ReasonImplausible && n.Weights != nil
 		}
