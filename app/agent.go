@@ -223,8 +223,14 @@ func (a *agent) Subscribe(o monitor.Options) *monitor.Mailbox    { return a.moni
 func (a *agent) Do(ctx context.Context, c monitor.Command) error { return a.monitor.Do(ctx, c) }
 func (a *agent) Models() []backend.Model                         { return a.monitor.Models() }
 func (a *agent) Builds() []monitor.Build                         { return a.monitor.Builds() }
+func (a *agent) Plans() []monitor.Plan                           { return a.monitor.Plans() }
 func (a *agent) Advise(t monitor.Task) monitor.Advice            { return a.monitor.Advise(t) }
 func (a *agent) Settings() api.Settings                          { return a.config.settings.get() }
+
+// Plan says what a model on disk comes to.
+func (a *agent) Plan(ctx context.Context, r monitor.PlanRequest) (monitor.Plan, error) {
+	return a.monitor.Plan(ctx, r)
+}
 
 // Observe takes what a meter says of a request.
 func (a *agent) Observe(r request.Request) { a.monitor.Observe(r) }
@@ -264,7 +270,7 @@ func (a *agent) SetSettings(s api.Settings) error {
 
 // OpenWindow starts the window program, or sends a running window to a page.
 func (a *agent) OpenWindow(page string) error {
-	if page != "" && page != "limit" && page != "settings" {
+	if page != "" && page != "planner" && page != "limit" && page != "settings" {
 		return api.Failure("bad_request", fmt.Sprintf("the window has no page %q", page), nil)
 	}
 	return a.windows.open(page)

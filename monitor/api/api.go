@@ -8,6 +8,8 @@
 //	                    ?lossless=1 for every update, with a gap event where some are missing
 //	GET  /v1/models     []backend.Model, what is on disk
 //	GET  /v1/builds     []monitor.Build, how those are built, as far as it is known
+//	GET  /v1/plans      []monitor.Plan, a short one of each, those first that fit
+//	POST /v1/plan       monitor.PlanRequest → monitor.Plan: what one comes to here
 //	POST /v1/command    monitor.Command
 //	POST /v1/advice     monitor.Task → monitor.Advice: here or in the cloud
 //	GET  /v1/settings   Settings
@@ -36,6 +38,10 @@ type Agent interface {
 	Models() []backend.Model
 	// Builds tells how those are built whose servers have told, for planning them.
 	Builds() []monitor.Build
+	// Plan says what a model on disk comes to, Plans a little of each; see
+	// monitor.Monitor.
+	Plan(context.Context, monitor.PlanRequest) (monitor.Plan, error)
+	Plans() []monitor.Plan
 	// Advise says where a task belongs; see monitor.Advise.
 	Advise(monitor.Task) monitor.Advice
 	Settings() Settings
@@ -43,7 +49,7 @@ type Agent interface {
 	SetSettings(Settings) error
 	// Observe takes what a meter says of a request; see monitor.Monitor.Observe.
 	Observe(request.Request)
-	// OpenWindow shows the window on a page ("" or "settings").
+	// OpenWindow shows the window on a page ("", "planner", "limit" or "settings").
 	OpenWindow(page string) error
 }
 

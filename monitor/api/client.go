@@ -80,6 +80,20 @@ func (c *Client) Builds(ctx context.Context) ([]monitor.Build, error) {
 	return builds, err
 }
 
+// Plans is a short plan of every model on disk.
+func (c *Client) Plans(ctx context.Context) ([]monitor.Plan, error) {
+	var plans []monitor.Plan
+	err := c.call(ctx, http.MethodGet, "/v1/plans", nil, &plans)
+	return plans, err
+}
+
+// Plan asks what a model on disk comes to. It fails as monitor.Monitor.Plan does.
+func (c *Client) Plan(ctx context.Context, asked monitor.PlanRequest) (monitor.Plan, error) {
+	var plan monitor.Plan
+	err := c.call(ctx, http.MethodPost, "/v1/plan", asked, &plan)
+	return plan, err
+}
+
 // Do sends a command. nil means that it was accepted; its effect is seen in the
 // updates. It fails as monitor.Monitor.Do does.
 func (c *Client) Do(ctx context.Context, command monitor.Command) error {
@@ -111,7 +125,8 @@ func (c *Client) SetSettings(ctx context.Context, settings Settings) error {
 	return c.call(ctx, http.MethodPut, "/v1/settings", settings, nil)
 }
 
-// OpenWindow asks the agent to show its window on a page ("", "limit" or "settings").
+// OpenWindow asks the agent to show its window on a page ("", "planner",
+// "limit" or "settings").
 func (c *Client) OpenWindow(ctx context.Context, page string) error {
 	return c.call(ctx, http.MethodPost, "/v1/window", map[string]string{"page": page}, nil)
 }

@@ -76,6 +76,8 @@ func (s *server) handler() http.Handler {
 		"/v1/health":   {http.MethodGet: func(*http.Request) (any, error) { return s.health(), nil }},
 		"/v1/models":   {http.MethodGet: s.models},
 		"/v1/builds":   {http.MethodGet: s.builds},
+		"/v1/plans":    {http.MethodGet: s.plans},
+		"/v1/plan":     {http.MethodPost: s.plan},
 		"/v1/command":  {http.MethodPost: s.command},
 		"/v1/advice":   {http.MethodPost: s.advice},
 		"/v1/settings": {http.MethodGet: s.settings, http.MethodPut: s.setSettings},
@@ -129,6 +131,21 @@ func (s *server) models(*http.Request) (any, error) {
 		return models, nil
 	}
 	return []struct{}{}, nil
+}
+
+func (s *server) plans(*http.Request) (any, error) {
+	if plans := s.agent.Plans(); plans != nil {
+		return plans, nil
+	}
+	return []monitor.Plan{}, nil
+}
+
+func (s *server) plan(r *http.Request) (any, error) {
+	var asked monitor.PlanRequest
+	if err := read(r, &asked); err != nil {
+		return nil, err
+	}
+	return s.agent.Plan(r.Context(), asked)
 }
 
 func (s *server) command(r *http.Request) (any, error) {
