@@ -10,7 +10,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os/exec"
+	"os/signal"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -44,6 +47,8 @@ func (p *program) runMeter(cmd *cobra.Command, f meterFlags) error {
 	if err != nil {
 		return err
 	}
+	// A reader of --json that leaves must not end the meter, as it ends other programs.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx := cmd.Context()
 	l, err := p.listenMeter(ctx, cmd, address)
 	if err != nil {
@@ -241,13 +246,37 @@ func (p *program) holder(address string) string {
 		Listener(port int) (*metal.Process, error)
 	})
 	if !ok {
-		return ""
+		return holderByTool(port)
 	}
 	held, err := ports.Listener(port)
 	if err != nil || held.Name == "" {
 		return ""
 	}
 	return fmt.Sprintf("%s, PID %d", held.Name, held.PID)
+}
+
+// holderByTool asks lsof, which macOS has: a program may not look into others' files
+// itself there. It runs only when a port turned out to be taken.
+func holderByTool(port int) string {
+	ctx, cancel := context.WithTimeout(context.Background(), askPatience)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, "lsof", "-nP", "-iTCP:"+strconv.Itoa(port), "-sTCP:LISTEN", "-Fpc").Output()
+	if err != nil {
+		return ""
+	}
+	var pid, name string
+	for line := range strings.Lines(string(text)) { // p4101, then collama
+		switch value := strings.TrimSpace(line[1:]); line[0] {
+		case 'p':
+			pid = value
+		case 'c':
+			name = value
+		}
+		if pid != "" && name != "" {
+			return name + ", PID " + pid
+		}
+	}
+	return ""
 }
 
 // askMeter asks a meter at an address for its status.

@@ -68,13 +68,18 @@ func (s *wordServer) start(t *testing.T) (address string) {
 func (w *world) meterAt(t *testing.T, socket, server string, args ...string) (*child, string) {
 	t.Helper()
 	c := w.start(t, socket, append([]string{"meter", "--upstream", server}, args...)...)
-	var address string
+	return c, c.meterAddress(t)
+}
+
+// meterAddress waits until a meter says where it listens.
+func (c *child) meterAddress(t *testing.T) (address string) {
+	t.Helper()
 	eventually(t, "the meter's address", func() bool {
 		_, rest, ok := strings.Cut(c.errs.String(), "listens at http://")
 		address, _, _ = strings.Cut(rest, " ")
 		return ok && address != ""
 	})
-	return c, address
+	return address
 }
 
 const generate = `{"model":"m","prompt":"Say something"}`
@@ -115,6 +120,47 @@ func TestMeterPrintsWhatIsFinished(t *testing.T) {
 	c.Process.Signal(syscall.SIGTERM)
 	if code := c.end(t); code != 0 {
 		t.Errorf("it ended with %d: %s", code, c.errs.String())
+	}
+}
+
+// TestMeterOutlivesItsReader: meter --json | head must not take requests down.
+func TestMeterOutlivesItsReader(t *testing.T) {
+	w := newWorld(t)
+	r, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	c := w.prepare(filepath.Join(w.home, "agent.sock"), "meter", "--upstream", (&wordServer{words: 3}).start(t), "--listen", "127.0.0.1:0", "--json")
+	c.Stdout = out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+	go func() { c.done <- c.Wait() }()
+	t.Cleanup(func() { c.Process.Kill() })
+	address := c.meterAddress(t)
+	for range 5 {
+		askMetered(t, address)
+	}
+	c.Process.Signal(syscall.SIGTERM)
+	if code := c.end(t); code != 0 {
+		t.Errorf("it ended with %d: %s", code, c.errs.String())
+	}
+}
+
+func TestHolderByTool(t *testing.T) {
+	bin := t.TempDir()
+	script := "#!/bin/sh\n[ \"$2\" = -iTCP:11434 ] || exit 1\nprintf 'p4101\\ncollama\\nf5\\n'\n"
+	if err := os.WriteFile(filepath.Join(bin, "lsof"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	if got := holderByTool(11434); got != "ollama, PID 4101" {
+		t.Errorf("the holder is %q", got)
+	}
+	if got := holderByTool(1); got != "" {
+		t.Errorf("of a free port the holder is %q", got)
 	}
 }
 

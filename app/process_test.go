@@ -26,15 +26,21 @@ type child struct {
 // start runs a command line with a home of its own and no session bus.
 func (w *world) start(t *testing.T, socket string, args ...string) *child {
 	t.Helper()
-	c := &child{Cmd: exec.Command(os.Args[0], args...), done: make(chan error, 1)}
-	c.Env = []string{"PLIMSOLL_TEST_MAIN=1", "PLIMSOLL_SOCKET=" + socket, "HOME=" + w.home, "OLLAMA_HOST=" + w.env["OLLAMA_HOST"],
-		"LANG=en_US.UTF-8", "DBUS_SESSION_BUS_ADDRESS=unix:path=" + filepath.Join(w.home, "nobus"), "PATH=" + os.Getenv("PATH")}
-	c.Stdout, c.Stderr = &c.out, &c.errs
+	c := w.prepare(socket, args...)
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() { c.done <- c.Wait() }()
 	t.Cleanup(func() { c.Process.Kill() })
+	return c
+}
+
+// prepare makes a process that has not started.
+func (w *world) prepare(socket string, args ...string) *child {
+	c := &child{Cmd: exec.Command(os.Args[0], args...), done: make(chan error, 1)}
+	c.Env = []string{"PLIMSOLL_TEST_MAIN=1", "PLIMSOLL_SOCKET=" + socket, "HOME=" + w.home, "OLLAMA_HOST=" + w.env["OLLAMA_HOST"],
+		"LANG=en_US.UTF-8", "DBUS_SESSION_BUS_ADDRESS=unix:path=" + filepath.Join(w.home, "nobus"), "PATH=" + os.Getenv("PATH")}
+	c.Stdout, c.Stderr = &c.out, &c.errs
 	return c
 }
 

@@ -1,9 +1,12 @@
 package meter
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -255,4 +258,70 @@ func TestFixturesOfOtherServers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzReply: whatever a server sends, however it is cut, the meter says something
+// that can be: no count below zero, no rate that is none, no more words than came.
+func FuzzReply(f *testing.F) {
+	for _, s := range []string{
+		final(20, 100, 50, 1000), `{"error":{"message":"x","code":1}}`, `{"model":"m","done":true,"eval_count":-3,"eval_duration":1e400,"prompt_eval_count":1e99}`,
+		"data: {\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":99999999999999999999}}\n\ndata: [DONE]\n\n", `{"timings":{"prompt_n":1,"cache_n":9,"predicted_n":3,"predicted_ms":0}}`,
+		"event: error\ndata: {\"type\":\"error\"}\n\n", `{"stats":{"tokens_per_second":1e-300,"total_output_tokens":5}}`,
+	} {
+		f.Add(s, uint8(3), uint8(framingLines))
+		f.Add(s, uint8(200), uint8(framingEvents))
+	}
+	f.Fuzz(func(t *testing.T, text string, cut, how uint8) {
+		m := New(Config{Upstream: &url.URL{Scheme: "http", Host: "server"}})
+		x := m.begin(t.Context(), "/api/generate")
+		x.prompt.feed([]byte(asks))
+		x.passOn()
+		x.answered(200, framing(how%4), false)
+		lines := strings.Count(text, "\n") + strings.Count(text, "{") + strings.Count(text, "\r")
+		for rest := []byte(text); len(rest) > 0; {
+			n := min(max(int(cut), 1), len(rest))
+			x.passed(rest[:n], time.Now(), 0)
+			rest = rest[n:]
+		}
+		x.endOfBytes(nil)
+		x.end()
+		r := x.last
+		for _, n := range []*int{r.PromptTokens, r.CachedTokens, r.ReadTokens, r.OutputTokens, r.Context} {
+			if n != nil && *n < 0 {
+				t.Errorf("%q is told as %+v", text, r)
+			}
+		}
+		for _, n := range []*request.Number{r.TTFT, r.Prefill, r.Decode, r.Live, r.Session} {
+			if n != nil && (n.Value < 0 || math.IsNaN(n.Value) || math.IsInf(n.Value, 0)) {
+				t.Errorf("%q is told as %+v", text, n)
+			}
+		}
+		if _, err := json.Marshal(r); err != nil || len(r.Error) > errorLimit || x.reply.chunks > lines || x.reply.unparsed > lines+1 {
+			t.Errorf("%q: %v, %d bytes of error, %d chunks, %d unread", text, err, len(r.Error), x.reply.chunks, x.reply.unparsed)
+		}
+	})
+}
+
+// FuzzPrompt: whatever a client sends, it is looked at up to the limit, and nothing
+// of it is kept.
+func FuzzPrompt(f *testing.F) {
+	f.Add(`{"model":"m","prompt":"x","options":{"num_ctx":4096}}`, 5)
+	f.Add(`{"messages":[{"content":[{"type":"image_url","image_url":{"url":"data:"}}]}],"max_tokens":-1}`, 1)
+	f.Fuzz(func(t *testing.T, text string, cut int) {
+		p := newPrompt()
+		for rest := []byte(text); len(rest) > 0; {
+			n := min(max(cut, 1), len(rest))
+			p.feed(rest[:n])
+			rest = rest[n:]
+		}
+		if p.size != int64(len(text)) || p.tokens() < 0 || p.text > len(text)*3 || len(p.print.marks) > lookLimit/64 || len(p.model) > 3*textLimit {
+			t.Errorf("%q: size %d, %d tokens, %d marks", text, p.size, p.tokens(), len(p.print.marks))
+		}
+		if whole := newPrompt(); p.asks {
+			whole.feed([]byte(text))
+			if s := p.print.shared(&whole.print); s != 1 && p.print.size > 0 {
+				t.Errorf("%q shares %g with itself", text, s)
+			}
+		}
+	})
 }
