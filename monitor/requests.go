@@ -75,9 +75,35 @@ func (m *Monitor) tellRequests(s *Snapshot) {
 		}
 		s.Requests, s.Speeds = t.Requests(now), t.Speeds(now)
 	})
+	markBoundary(s.Requests)
 	for i := range s.Requests {
 		if q := &s.Requests[i]; q.Phase == request.PhasePrefill && q.ReadTokens == nil && comesIn(s, q) {
 			q.Phase = request.PhaseLoading
+		}
+	}
+}
+
+// boundary is what requests are held against that no meter has held against its own.
+var boundary = request.Boundary{Context: new(BoundaryContext), Queue: new(BoundaryQueue)}
+
+// markBoundary marks the requests that are over the boundary, for information. One
+// that the meter carries has its marks from there.
+func markBoundary(list []request.Request) {
+	working := 0
+	for i := range list {
+		r := &list[i]
+		if r.Phase != request.PhaseDone {
+			working++
+		}
+		if r.Boundary != nil {
+			continue
+		}
+		r.Boundary = &boundary
+		if r.PromptTokens != nil && *r.PromptTokens > BoundaryContext {
+			r.Note(request.NoteOverContext)
+		}
+		if r.Phase != request.PhaseDone && working > BoundaryQueue {
+			r.Note(request.NoteOverQueue)
 		}
 	}
 }

@@ -279,7 +279,7 @@ func (sc *scene) speed() Row {
 	}
 	over := []request.Note{request.NoteOverContext, request.NoteOverQueue}
 	if slices.ContainsFunc(r.Notes, func(n request.Note) bool { return slices.Contains(over, n) }) {
-		row.Text = line(row.Text, sc.Text("request.over"))
+		row.Text = line(row.Text, sc.Text("request.over", Args{"Boundary": boundary(r.Boundary)}))
 	}
 	row.Detail = v.Detail
 	return row
@@ -301,6 +301,21 @@ func (sc *scene) leading() *request.Request {
 		}
 	}
 	return nil
+}
+
+// boundary is "8K/2": tokens of context and requests at once.
+func boundary(b *request.Boundary) string {
+	if b == nil {
+		return ""
+	}
+	context, queue := "–", "–"
+	if b.Context != nil && *b.Context > 0 {
+		context = tokens(*b.Context)
+	}
+	if b.Queue != nil && *b.Queue > 0 {
+		queue = fmt.Sprint(*b.Queue)
+	}
+	return context + "/" + queue
 }
 
 func ended(r *request.Request) time.Time {

@@ -78,7 +78,7 @@ func TestRequestWords(t *testing.T) {
 		TTFT:    &request.Number{Value: 1.4, Source: request.SourceSlots, At: noon.Add(-50 * time.Second), Approximate: true, Spread: new(0.5)},
 		Prefill: measured(640, request.SourceServer, 30*time.Second), Decode: measured(11.2, request.SourceServer, 30*time.Second),
 		Live: measured(11.3, request.SourceSlots, 31*time.Second), Session: measured(6.7, request.SourceMeter, 30*time.Second),
-		Notes: []request.Note{request.NoteCached, request.NoteOverContext},
+		Notes: []request.Note{request.NoteCached, request.NoteOverContext}, Boundary: &request.Boundary{Context: new(8192), Queue: new(2)},
 	}
 	v := In("en").Render(withRequests(r), noon).Requests[0]
 	for _, c := range []struct{ name, got, want string }{
@@ -100,7 +100,7 @@ func TestRequestWords(t *testing.T) {
 		t.Errorf("a load of nothing is told:\n%s", v.Detail)
 	}
 	speed := In("en").Render(withRequests(r), noon).Speed
-	if speed.Text != "11.2 tokens/s · TTFT ~1.40 s ±0.5 · qwen3:14b · 30 s ago · over your boundary" {
+	if speed.Text != "11.2 tokens/s · TTFT ~1.40 s ±0.5 · qwen3:14b · 30 s ago · over your 8K/2 boundary" {
 		t.Errorf("%q", speed.Text)
 	}
 }

@@ -21,6 +21,18 @@ type Boundary struct {
 	Refuse bool
 }
 
+// told is the boundary as requests carry it.
+func (b Boundary) told() *request.Boundary {
+	told := &request.Boundary{}
+	if b.Context > 0 {
+		told.Context = &b.Context
+	}
+	if b.Requests > 0 {
+		told.Queue = &b.Requests
+	}
+	return told
+}
+
 // A request is read up to holdLeast before it is passed on, and up to holdMost
 // where the boundary is so far out, when what it says decides.
 const holdLeast, holdMost = 64 << 10, 256 << 10

@@ -79,6 +79,7 @@ func (x *exchange) now(at time.Time) request.Request {
 	if limit := x.meter.config.Boundary.Context; limit > 0 && max(x.prompt.context, x.prompt.tokens()) > limit {
 		x.notes[request.NoteOverContext] = true
 	}
+	r.Boundary = x.meter.config.Boundary.told()
 	r.Notes = slices.Sorted(maps.Keys(x.notes))
 	p := &x.reply
 	if p.chunks == 0 {

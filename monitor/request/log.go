@@ -91,9 +91,9 @@ func (r *Request) take(l Line) {
 			r.Phase = PhaseDecode
 		}
 	case LineTruncated:
-		r.note(NoteTruncated)
+		r.Note(NoteTruncated)
 	case LineReread:
-		r.note(NoteReread)
+		r.Note(NoteReread)
 	case LineTimings:
 		r.timings(l)
 		end(OutcomeFinished)

@@ -231,7 +231,7 @@ func (r *Request) join(o *Request) {
 		r.Load = o.Load
 	}
 	for _, n := range o.Notes {
-		r.note(n)
+		r.Note(n)
 	}
 }
 

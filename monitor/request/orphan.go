@@ -24,7 +24,7 @@ func (t *Tracker) orphan(r *Request, c *record, now Moment) {
 	if !going {
 		return
 	}
-	r.note(NoteOrphan)
+	r.Note(NoteOrphan)
 	r.Phase, r.Ended = PhasePrefill, nil
 	if c.slots != nil {
 		r.Phase = c.slots.phase

@@ -35,19 +35,19 @@ func judge(r *Request, usual *speed) {
 		return
 	}
 	if wall := r.Session; wall != nil && r.Decode != nil && r.Decode.Value < 0.9*wall.Value {
-		r.note(NoteImplausible) // decoding cannot take longer than all of it
+		r.Note(NoteImplausible) // decoding cannot take longer than all of it
 	}
 	output := 0
 	if r.OutputTokens != nil {
 		output = *r.OutputTokens
 	}
 	if r.OutputTokens != nil && output < LeastTokens {
-		r.note(NoteTiny)
+		r.Note(NoteTiny)
 		r.Decode = nil
 	}
 	judgePrefill(r, usual)
 	if usual.reread(r) {
-		r.note(NoteReread)
+		r.Note(NoteReread)
 	}
 }
 
@@ -56,19 +56,19 @@ func judgePrefill(r *Request, usual *speed) {
 	switch {
 	case r.PromptTokens == nil && r.Prefill == nil:
 		if final && r.has(SourceMeter) {
-			r.note(NoteCached) // Ollama leaves the count out when there was nothing to read
+			r.Note(NoteCached) // Ollama leaves the count out when there was nothing to read
 		}
 		return
 	case r.CachedTokens != nil:
 		if r.PromptTokens != nil && *r.CachedTokens*2 >= *r.PromptTokens {
-			r.note(NoteCached)
+			r.Note(NoteCached)
 		}
 		read := r.ReadTokens
 		if read == nil && r.PromptTokens != nil {
 			read = new(*r.PromptTokens - *r.CachedTokens)
 		}
 		if r.Prefill != nil && read != nil && *read < tinyPrompt {
-			r.note(NoteTiny)
+			r.Note(NoteTiny)
 		}
 		return
 	case r.Prefill == nil, r.Prefill.Source != SourceServer && r.Prefill.Source != SourceMeter:
@@ -77,12 +77,12 @@ func judgePrefill(r *Request, usual *speed) {
 	// The server hides how much of the prompt came from the cache.
 	switch best, known := usual.reference(); {
 	case known && r.Prefill.Value > cachedAbove*best:
-		r.note(NoteCached)
+		r.Note(NoteCached)
 		r.Prefill = nil
 	case r.noted(NoteCached):
 		r.Prefill = nil
 	case r.PromptTokens != nil && *r.PromptTokens < tinyPrompt:
-		r.note(NoteTiny)
+		r.Note(NoteTiny)
 	}
 }
 

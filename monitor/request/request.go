@@ -132,8 +132,18 @@ type Request struct {
 	// Session is output tokens ÷ wall time, prefill included.
 	Session *Number `json:"session_tokens_per_second,omitempty"`
 
+	// Boundary is what NoteOverContext and NoteOverQueue are measured by. Absent
+	// where there is none.
+	Boundary *Boundary `json:"boundary,omitempty"`
 	// Notes are facts about it worth a word, sorted.
 	Notes []Note `json:"notes,omitempty"`
+}
+
+// Boundary is up to where a machine serves well: tokens of context and requests at
+// once, each absent where there is no bound.
+type Boundary struct {
+	Context *int `json:"context_tokens,omitempty"`
+	Queue   *int `json:"requests_at_once,omitempty"`
 }
 
 // Note is a fact about a request.
@@ -170,8 +180,8 @@ const (
 	NoteOtherPrompt Note = "other_prompt"
 )
 
-// note adds a note once, in order.
-func (r *Request) note(n Note) {
+// Note adds a note once, in order.
+func (r *Request) Note(n Note) {
 	if i, there := slices.BinarySearch(r.Notes, n); !there {
 		r.Notes = slices.Insert(slices.Clone(r.Notes), i, n)
 	}

@@ -166,7 +166,7 @@ func (s *seen) request(until time.Duration, silent bool) Request {
 	r.TTFT = s.ttft
 	r.Prefill = s.prefill(r.TTFT)
 	if patience := s.patience(); s.held > patience || silent && s.phase == PhaseDecode && until-s.tokens.last.at > patience {
-		r.note(NoteOtherPrompt)
+		r.Note(NoteOtherPrompt)
 	}
 	return r
 }
