@@ -258,3 +258,12 @@ func TestDescriptionsReachTheSnapshot(t *testing.T) {
 		}
 	})
 }
+
+// Weights that are pages of their file are in no footprint; unloading gives them back.
+func TestMappedWeightsAreGivenBack(t *testing.T) {
+	s := proMac(resident("8b", 4096, 5e9))
+	s.Residents[0].Footprint, s.Headroom.Mapped = new(uint64(1e9)), new(uint64(4e9))
+	if got := s.Place().Freed; got != 5e9 {
+		t.Errorf("%d B are given back", got)
+	}
+}

@@ -41,6 +41,9 @@ func (s *Snapshot) Place() Place {
 	}
 	if h := s.Headroom; h != nil {
 		p.Free = fit.Limits{GPU: h.GPU, Reclaimable: h.Reclaimable, RAM: h.RAM}
+		if h.Mapped != nil { // no footprint holds them
+			p.Freed = *h.Mapped
+		}
 	}
 	for i := range s.Residents {
 		p.Freed += s.Residents[i].Holds()
