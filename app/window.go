@@ -23,7 +23,7 @@ import (
 func (p *program) windowCommand() *cobra.Command {
 	var page string
 	cmd := p.command("window", "window", groupSee, func(cmd *cobra.Command, _ []string) error {
-		if page != "" && page != "settings" {
+		if page != "" && page != "limit" && page != "settings" {
 			return misused(cmd, "cli.usage.page", view.Args{"Value": page})
 		}
 		socket, _, err := p.socket()
@@ -34,7 +34,7 @@ func (p *program) windowCommand() *cobra.Command {
 		return newWindows(p.getenv, socket, log).open(page)
 	})
 	cmd.Flags().StringVar(&page, "page", "", p.words.Text("cli.window.page"))
-	cmd.RegisterFlagCompletionFunc("page", cobra.FixedCompletions([]string{"settings"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("page", cobra.FixedCompletions([]string{"limit", "settings"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Args = takes()
 	return cmd
 }

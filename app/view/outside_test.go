@@ -40,6 +40,7 @@ var forPrograms = map[string]string{
 
 // outside are the texts that stay outside the message files, each with its reason.
 var outside = map[string]string{
+	"launchctl setenv OLLAMA_CONTEXT_LENGTH %d": "a command for a terminal",
 	"LM Studio": "a product's name",
 	"Apple M5":  "a product's name",
 	"中文":        "a language is named in its own words",
