@@ -39,7 +39,7 @@ func (m *Mac) openApp(kind app, now float64) *app {
 	a := kind
 	a.goal, a.bytes = kind.bytes, now
 	a.pid, a.started = 600+len(m.apps)*20, m.wall()
-	if len(m.apps) >= len(usualApps) {
+	if len(m.apps) >= len(usualApps) || m.now > 0 {
 		a.pid = m.nextPID
 		m.nextPID += 20
 	}

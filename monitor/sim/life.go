@@ -40,7 +40,9 @@ func (m *Mac) between(from, to time.Duration) time.Duration {
 // all the time, one asks the 14B model now and then, and one tries the 32B model,
 // which does not fit beside another: within 20 s of the clock the machine is over
 // its limit. It stays there until somebody unloads a model or the big one's
-// keep-alive ends. Some minutes later a long job on the small model heats the GPU.
+// keep-alive ends. Then people go to lunch and close what they have open, which
+// leaves room for a higher limit of the GPU. Some minutes later a long job on the
+// small model heats the GPU.
 func (m *Mac) beginLife() {
 	m.in(0, func() { m.user(Model7B, 10*time.Minute, 0, 0) })
 	m.in(2*time.Second, m.chat)
@@ -48,6 +50,7 @@ func (m *Mac) beginLife() {
 	m.in(4*time.Second, func() { m.want("Google Chrome", 5.6*gb) })
 	m.in(6*time.Second, func() { m.want("Xcode", 4.8*gb) })
 	m.in(9*time.Second, m.bigModel)
+	m.in(4*time.Minute, m.lunch)
 	m.in(8*time.Minute, m.longJob)
 	m.in(time.Minute, m.browse)
 	m.in(90*time.Second, m.build)
@@ -121,6 +124,25 @@ func (m *Mac) longJob() {
 		m.in(time.Second, next)
 	}
 	next()
+}
+
+// lunch closes the big apps for some minutes.
+func (m *Mac) lunch() {
+	var closed []app
+	for _, kind := range usualApps[:3] {
+		if m.app(kind.name) != nil {
+			m.closeApp(kind.name)
+			closed = append(closed, kind)
+		}
+	}
+	m.in(4*time.Minute, func() {
+		for _, kind := range closed {
+			if m.app(kind.name) == nil {
+				m.openApp(kind, 0)
+			}
+		}
+		m.in(40*time.Minute, m.lunch)
+	})
 }
 
 // browse opens and closes tabs.
