@@ -76,3 +76,28 @@ func TestLifeHeats(t *testing.T) {
 		t.Errorf("throttled after %v", hot)
 	}
 }
+
+// TestLunchLeavesRoom: while people are at lunch, others use little enough for a
+// higher limit of the GPU; afterwards every process has a number of its own.
+func TestLunchLeavesRoom(t *testing.T) {
+	for seed := range uint64(10) {
+		m, clock := still(t, Config{Seed: seed, Auto: true})
+		clock.Advance(5 * time.Minute)
+		memory, _ := m.Memory()
+		if truth := m.Truth(); truth.Pressure != metal.PressureNormal || *memory.Used-truth.ResidentBytes > 8<<30 {
+			t.Errorf("seed %d, at lunch: pressure %s, others use %.1f GiB", seed, truth.Pressure, float64(*memory.Used-truth.ResidentBytes)/gib)
+		}
+		clock.Advance(5 * time.Minute)
+		pids := map[int]string{}
+		processes, _ := m.Processes()
+		for _, p := range processes {
+			if other, twice := pids[p.PID]; twice {
+				t.Errorf("seed %d: %s and %s are both process %d", seed, other, p.Name, p.PID)
+			}
+			pids[p.PID] = p.Name
+		}
+		if m.app("Xcode") == nil || m.app("Google Chrome") == nil {
+			t.Errorf("seed %d: nobody came back from lunch", seed)
+		}
+	}
+}
