@@ -83,7 +83,7 @@ func (m *Mac) runApps(dt float64) {
 
 // appDemand is the memory of apps and of the system's own programs.
 func (m *Mac) appDemand() float64 {
-	sum := m.systemShare() - m.systemWired()
+	sum := m.systemShare() - m.systemWired() + m.beside()
 	for _, a := range m.apps {
 		sum += a.bytes
 	}

@@ -64,7 +64,7 @@ func (m *Mac) childProcess(r *runner) metal.Process {
 		args = append(args, "--metrics")
 	}
 	return metal.Process{PID: r.pid, Parent: m.ollama.pid, Name: "llama-server", App: "Ollama", Started: micros(r.started),
-		Args: args, Footprint: new(uint64(r.loaded) + 42<<20), CPU: new(r.cpu)}
+		Args: args, Footprint: new(r.footprint()), CPU: new(r.cpu)}
 }
 
 // hangUp ends a runner's listener.

@@ -48,7 +48,9 @@ func (m *Mac) ask(r *request, name string) (*Job, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.advance()
-	r.model, r.context, r.internal = model, m.defaultContext(), true
+	if r.model, r.internal = model, true; r.context == 0 {
+		r.context = m.defaultContext()
+	}
 	if err := m.submit(r); err != nil {
 		return nil, fmt.Errorf("asking %s: %w", name, err)
 	}

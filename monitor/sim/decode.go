@@ -70,9 +70,11 @@ type activity struct {
 	any bool
 }
 
-// costs are the seconds that one token takes alone: computing, and waiting for
-// weights that come from swap.
-type costs struct{ compute, paging float64 }
+// costs are the seconds that one token takes alone: computing, waiting for weights
+// that come from swap, and waiting for anything else while the GPU does nothing for it.
+type costs struct{ compute, paging, idle float64 }
+
+func (c costs) sum() float64 { return c.compute + c.paging + c.idle }
 
 // decodeCost of the next token of r: every weight and the cache so far is read
 // once.
@@ -82,7 +84,7 @@ func (m *Mac) decodeCost(r *request) costs {
 	}
 	depth := min(r.prompt+len(r.tokens), r.runner.context)
 	bytes := float64(r.model.size) + r.model.kvPerToken()*float64(depth)
-	return costs{bytes / (efficiency * bandwidth * m.heat.factor()), m.pagedPerPass(r) / swapRate}
+	return m.add(costs{compute: bytes / (efficiency * bandwidth * m.heat.share()), paging: m.pagedPerPass(r) / swapRate}, r.runner)
 }
 
 // prefillCost of one token of the prompt.
@@ -90,8 +92,8 @@ func (m *Mac) prefillCost(r *request) costs {
 	if c, ok := paced(m.paces[r.model].prefill); ok {
 		return c
 	}
-	rate := prefill7B * store[0].params / r.model.params * m.heat.factor()
-	return costs{1 / rate, m.pagedPerPass(r) / swapRate / prefillBatch}
+	rate := prefill7B * store[0].params / r.model.params * m.heat.share()
+	return m.add(costs{compute: 1 / rate, paging: m.pagedPerPass(r) / swapRate / prefillBatch}, r.runner)
 }
 
 // pagedPerPass is how many bytes of weights come from swap in one pass over the
@@ -141,7 +143,7 @@ func (m *Mac) work(dt float64) (did activity, paged float64) {
 func (m *Mac) serve(r *request, dt, n float64) (gpu, paged float64) {
 	left := dt
 	spend := func(c costs, share float64) {
-		left -= (c.compute + c.paging) * n * share
+		left -= c.sum() * n * share
 		gpu += c.compute * share
 		paged += c.paging * share * swapRate
 	}
@@ -167,7 +169,7 @@ func (m *Mac) serve(r *request, dt, n float64) (gpu, paged float64) {
 	}
 	for r.phase == phaseDecode && left > 1e-9 {
 		c := m.decodeCost(r)
-		r.rate = 1 / ((c.compute + c.paging) * n)
+		r.rate = 1 / (c.sum() * n)
 		share := min(1-r.part, left*r.rate)
 		spend(c, share)
 		if r.part += share; r.part >= 1-1e-9 {

@@ -33,6 +33,7 @@ type heat struct {
 	level       metal.ThermalPressure
 	power       float64 // W over the last step
 	busy        float64 // share of the last step that the GPU worked
+	saving      bool    // in the low power mode
 }
 
 func newHeat() heat { return heat{temperature: 40, level: metal.ThermalNominal, power: gpuIdlePower} }
@@ -57,6 +58,14 @@ func (h *heat) factor() float64 {
 	return 1
 }
 
+// share is what is left of the clock for heat and the low power mode.
+func (h *heat) share() float64 {
+	if h.saving {
+		return h.factor() * saverCap
+	}
+	return h.factor()
+}
+
 // load is the power at full load in W. A hot chip at a lower clock saves less
 // than its clock lost: leakage grows with temperature and the rest of the package
 // stays on.
@@ -73,7 +82,11 @@ func (h *heat) load() float64 {
 // step lets the GPU be busy for that share of dt.
 func (h *heat) step(busy float64, dt time.Duration) {
 	h.busy = busy
-	h.power = gpuIdlePower + (h.load()-gpuIdlePower)*busy
+	full := h.load()
+	if h.saving {
+		full *= saverWatts
+	}
+	h.power = gpuIdlePower + (full-gpuIdlePower)*busy
 	h.relax(h.power, dt)
 	switch t := h.temperature; {
 	case t >= heavyAt:
@@ -100,6 +113,6 @@ func (h *heat) sleep(d time.Duration) {
 
 // clock is the GPU's frequency in MHz.
 func (h *heat) clock() float64 {
-	full := gpuFullClock * h.factor()
+	full := gpuFullClock * h.share()
 	return gpuIdleClock + (full-gpuIdleClock)*min(1, h.busy*1.05)
 }

@@ -71,7 +71,7 @@ func (m *Mac) ps(w http.ResponseWriter, _ *http.Request) {
 		if expires.IsZero() {
 			expires = now.Add(r.keep)
 		}
-		list = append(list, psModel{Name: r.model.name, Model: r.model.name, Size: int64(r.bytes), SizeVRAM: int64(r.bytes),
+		list = append(list, psModel{Name: r.model.name, Model: r.model.name, Size: int64(r.bytes), SizeVRAM: int64(r.bytes * (1 - r.spilled)),
 			Digest: r.model.digest(), Details: r.model.details(), ExpiresAt: expires, Context: r.context})
 	}
 	m.mu.Unlock()

@@ -7,7 +7,10 @@ import (
 	"plimsoll/metal"
 )
 
-var _ metal.Reader = (*Mac)(nil)
+var (
+	_ metal.Reader  = (*Mac)(nil)
+	_ metal.Volumes = (*Mac)(nil)
+)
 
 // Machine is the machine's identity and its uptime, sleep included.
 func (m *Mac) Machine() (*metal.Machine, error) {
@@ -69,9 +72,12 @@ func (m *Mac) Thermal() (*metal.Thermal, error) {
 	return &metal.Thermal{Pressure: m.heat.level, Source: source, State: m.heat.state()}, nil
 }
 
-// Power is mains, always.
+// Power is mains, unless SetBattery and SetLowPower say otherwise.
 func (m *Mac) Power() (*metal.Power, error) {
-	return &metal.Power{OnBattery: new(false), LowPower: new(false)}, nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.advance()
+	return &metal.Power{OnBattery: new(m.trouble.onBattery), LowPower: new(m.heat.saving)}, nil
 }
 
 // Processes lists what runs: the system's processes, apps with their helpers, the

@@ -44,9 +44,9 @@ func (m *Mac) processes() []metal.Process {
 		}
 		list = append(list, metal.Process{PID: r.pid, Parent: m.ollama.pid, Name: "ollama", App: "Ollama", Started: micros(r.started),
 			Args:      []string{ollamaPath, "runner", "--ollama-engine", "--model", r.model.blob(), "--port", strconv.Itoa(r.port)},
-			Footprint: new(uint64(r.loaded) + 42<<20), CPU: new(r.cpu)})
+			Footprint: new(r.footprint()), CPU: new(r.cpu)})
 	}
-	return list
+	return append(list, m.trouble.working()...)
 }
 
 // processes of an app: the first has four tenths of its memory and work, the rest
@@ -72,6 +72,9 @@ func (a *app) processes() []metal.Process {
 	}
 	return list
 }
+
+// footprint is what a runner's process has, in bytes.
+func (r *runner) footprint() uint64 { return uint64(r.loaded+r.grown) + 42<<20 }
 
 func micros(t time.Time) uint64 { return uint64(t.UnixMicro()) }
 

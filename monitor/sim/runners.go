@@ -38,6 +38,7 @@ type runner struct {
 	totals  totals
 	passes  int
 	between chan struct{} // closed at the end of a pass, when somebody waits for that
+	asking  int           // how many wait
 	http    *http.Server  // of a llama-server, while it listens
 
 	refs        int
@@ -49,6 +50,8 @@ type runner struct {
 	dead        bool    // ended from outside, still listed
 	held        float64 // bytes that stay after the release
 	leaving     float64 // bytes still to be released
+	spilled     float64 // the part of its bytes that is not on the GPU
+	grown       float64 // bytes it has gathered since
 }
 
 // submit takes a request in. The lock is held and time is up to date.
@@ -201,7 +204,8 @@ func (m *Mac) expire(r *runner) {
 // start begins to load a model.
 func (m *Mac) start(q *request) *runner {
 	r := &runner{model: q.model, context: q.context, bytes: m.need(q), keep: defaultKeep, slots: m.newSlots(),
-		pid: m.nextPID, port: m.nextPort, started: m.wall()}
+		pid: m.nextPID, port: m.nextPort, started: m.wall(), spilled: m.trouble.spill[q.model]}
+	delete(m.trouble.grown, q.model)
 	m.nextPID += 3 + m.random.IntN(40)
 	m.nextPort += 1 + m.random.IntN(9)
 	m.runners = append(m.runners, r)
@@ -230,14 +234,14 @@ func (m *Mac) moveModels(dt float64) {
 			n := min(r.leaving, r.bytes/releaseTime*dt)
 			r.leaving -= n
 			r.loaded -= n
-			m.memory.release(n)
+			m.memory.release(n * (1 - r.spilled))
 			if r.unlisted && r.leaving <= 0 && r.held <= 0 {
 				m.forget(r)
 			}
 		case r.loaded < r.bytes:
-			n := min(m.memory.grant(diskRate*dt), r.bytes-r.loaded)
+			n := min(m.memory.grant(m.trouble.fileRate()*dt), r.bytes-r.loaded)
 			r.loaded += n
-			m.memory.models += n
+			m.memory.models += n * (1 - r.spilled)
 			r.cpu += 0.6 * dt
 			if r.bytes-r.loaded < 1 {
 				r.loaded = r.bytes
@@ -257,7 +261,7 @@ func (m *Mac) acquireAll(run *runner) {
 }
 
 func (m *Mac) forget(r *runner) {
-	m.memory.release(r.loaded)
+	m.memory.release(r.loaded * (1 - r.spilled))
 	r.loaded = 0
 	m.runners = slices.DeleteFunc(m.runners, func(o *runner) bool { return o == r })
 }

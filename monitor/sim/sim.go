@@ -85,6 +85,7 @@ type Mac struct {
 	metrics    bool
 	paces      map[*model]pace
 	child      children
+	trouble    trouble
 
 	serving serving
 	ollama  daemon
@@ -99,7 +100,8 @@ func New(c Config) *Mac {
 	m := &Mac{
 		clock: c.Clock, seed: c.Seed, random: rand.New(rand.NewPCG(c.Seed, 0x706c696d736f6c6c)),
 		heat: newHeat(), memory: newMemory(), hold: map[*model]float64{}, quiet: map[*model]time.Duration{}, inFlight: map[int]*request{}, paces: map[*model]pace{},
-		slots: max(c.Slots, 0), metrics: c.Metrics, nextPID: 4211, nextPort: 49731,
+		trouble: trouble{spill: map[*model]float64{}, grown: map[*model]float64{}},
+		slots:   max(c.Slots, 0), metrics: c.Metrics, nextPID: 4211, nextPort: 49731,
 	}
 	m.serving.init()
 	m.origin, m.base, m.slept = c.Clock.moment()
@@ -149,7 +151,7 @@ func (m *Mac) step() {
 	m.schedule()
 	m.moveModels(dt)
 	m.memory.step(m.systemShare(), gpuDesktop, busy.any, paged, dt)
-	m.heat.step(busy.gpu, stepTime)
+	m.heat.step(min(1, busy.gpu+m.worry(dt)), stepTime)
 	if m.memory.outNow > swappingRate*dt {
 		m.swappedAt = m.now
 	}

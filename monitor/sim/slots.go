@@ -116,7 +116,7 @@ func (run *runner) passed() {
 	run.passes++
 	if run.between != nil {
 		close(run.between)
-		run.between = nil
+		run.between, run.asking = nil, 0
 	}
 }
 
@@ -179,10 +179,16 @@ func (m *Mac) settle(run *runner, gone <-chan struct{}) bool {
 			run.between = make(chan struct{})
 		}
 		between := run.between
+		run.asking++
 		m.mu.Unlock()
 		select {
 		case <-between:
 		case <-gone:
+			m.mu.Lock()
+			if run.between == between {
+				run.asking--
+			}
+			m.mu.Unlock()
 			return false
 		}
 		m.mu.Lock()
