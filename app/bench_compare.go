@@ -85,7 +85,7 @@ func readResult(name string) (*bench.Result, error) {
 	case err != nil:
 		return nil, bad(reason(err))
 	case !info.Mode().IsRegular() || info.Size() > resultMost:
-		return nil, bad("not a result")
+		return nil, failed("bench.no_result", view.Args{"File": name})
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -48,7 +48,7 @@ var (
 	// ErrNoTrial: without the helper a limit is never on trial.
 	ErrNoTrial error = &failure{code: wired.CodeNoLease, detail: "without the helper nothing waits to be confirmed"}
 	// ErrPlace: Plimsoll runs from where macOS put a download.
-	ErrPlace error = &failure{code: "limit_place", detail: "Plimsoll is not installed yet"}
+	ErrPlace error = &failure{code: "limit_place", detail: "this program is not installed yet"}
 	// ErrNoUser: root asked, and on whose behalf is not known.
 	ErrNoUser error = &failure{code: "limit_no_user", detail: "SUDO_UID names nobody"}
 	// ErrNoHelper: this build of Plimsoll has no helper.
