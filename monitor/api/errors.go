@@ -30,7 +30,7 @@ func (e *Error) Error() string {
 
 // Code names the failure: "no_agent", "agent_gone", "agent_running",
 // "unsafe_socket", "path_too_long", "no_model", "cloud", "fixed_model", "no_backend",
-// "bad_command", "bad_plan", "not_installed", "bad_request", "bad_settings", "bad_hot" (the
+// "bad_command", "in_flight", "bad_plan", "not_installed", "bad_request", "bad_settings", "bad_hot" (the
 // temperature of the settings), "no_window", "not_running" or
 // "timeout" (the model server) or "failed".
 func (e *Error) Code() string { return e.code }

@@ -74,6 +74,7 @@ func TestErrorsKeepTheirMeaningOverTheWire(t *testing.T) {
 		{backend.ErrCloud, monitor.ErrCloud, "cloud"},
 		{monitor.ErrNoBackend, monitor.ErrNoBackend, "no_backend"},
 		{monitor.ErrBadCommand, monitor.ErrBadCommand, "bad_command"},
+		{monitor.ErrInFlight, monitor.ErrInFlight, "in_flight"},
 		{Failure("no_window", "there is none", nil), Failure("no_window", "", nil), "no_window"},
 		{errors.New("plain"), nil, "failed"},
 	} {
