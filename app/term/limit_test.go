@@ -25,7 +25,7 @@ func TestStatusShowsTheLimit(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", language, want, got)
 		}
 	}
-	if got := (Page{Words: view.In("en"), Width: 80}).Status(render(view.In("en"), example(t))); strings.Contains(got, "GPU limit  ") {
+	if got := (Page{Words: view.In("en"), Width: 80}).Status(render(view.In("en"), example(t))); strings.Contains(got, "GPU limit        ") {
 		t.Errorf("a system without a limit has a row of it:\n%s", got)
 	}
 }
