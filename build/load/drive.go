@@ -76,7 +76,7 @@ func (l *load) run(ctx context.Context) *sum {
 					return
 				}
 				a := l.ask(ctx, web, uint64(i))
-				if ctx.Err() != nil && !a.ended {
+				if ctx.Err() != nil && (!a.ended || a.problem != "") {
 					return // it was given up because the time is over
 				}
 				s.add(a)
