@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -270,7 +271,7 @@ func (a *agent) SetSettings(s api.Settings) error {
 
 // OpenWindow starts the window program, or sends a running window to a page.
 func (a *agent) OpenWindow(page string) error {
-	if page != "" && page != "planner" && page != "limit" && page != "settings" {
+	if page != "" && !slices.Contains(windowPages, page) {
 		return api.Failure("bad_request", fmt.Sprintf("the window has no page %q", page), nil)
 	}
 	return a.windows.open(page)

@@ -86,7 +86,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"replay", "-", "--hot", "39"}, "--hot takes a temperature from 40 to 120 °C, not 39", "plimsoll replay --help"},
 		{[]string{"replay", "-", "--hot", "warm"}, "--hot takes a number, not warm", "plimsoll replay --help"},
 		{[]string{"replay", "-", "--speed", "fast"}, "--speed takes a number, not fast", "plimsoll replay --help"},
-		{[]string{"window", "--page", "nowhere"}, "--page takes limit or settings, not nowhere", "plimsoll window --help"},
+		{[]string{"window", "--page", "nowhere"}, "--page takes planner, limit or settings, not nowhere", "plimsoll window --help"},
 		{[]string{"completion"}, "bash|zsh|fish is missing", "plimsoll completion --help"},
 		{[]string{"completion", "tcsh"}, "not for tcsh", "plimsoll completion --help"},
 		{[]string{"--lang", "de", "status"}, "--lang takes en or zh, not de", "plimsoll --help"},

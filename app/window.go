@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,7 +24,7 @@ import (
 func (p *program) windowCommand() *cobra.Command {
 	var page string
 	cmd := p.command("window", "window", groupSee, func(cmd *cobra.Command, _ []string) error {
-		if page != "" && page != "limit" && page != "settings" {
+		if page != "" && !slices.Contains(windowPages, page) {
 			return misused(cmd, "cli.usage.page", view.Args{"Value": page})
 		}
 		socket, _, err := p.socket()
@@ -34,10 +35,13 @@ func (p *program) windowCommand() *cobra.Command {
 		return newWindows(p.getenv, socket, log).open(page)
 	})
 	cmd.Flags().StringVar(&page, "page", "", p.words.Text("cli.window.page"))
-	cmd.RegisterFlagCompletionFunc("page", cobra.FixedCompletions([]string{"limit", "settings"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("page", cobra.FixedCompletions(windowPages, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Args = takes()
 	return cmd
 }
+
+// windowPages are the pages that the window may be opened on; "" is the overview.
+var windowPages = []string{"planner", "limit", "settings"}
 
 // windows starts the window program, a process of its own that outlives neither
 // more nor less than its window.

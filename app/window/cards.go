@@ -82,18 +82,29 @@ type modelRow struct {
 	name, state *words
 	facts       *words
 	buttons     []*commandButton
+	plan        *widget.Button
+	model       monitor.Command // which it is
 	box         *fyne.Container
 }
 
-func newModelRow(tips *tips, do func(view.Action)) *modelRow {
+func newModelRow(tips *tips, do func(view.Action), plan func(server, model string)) *modelRow {
 	m := &modelRow{do: do, mark: newSign(), name: strong(), state: body().trailing(), facts: caption().wrapped()}
-	m.box = container.New(arrange{m.height, m.place}, m.mark.image, m.name, m.state, m.facts)
+	m.plan = widget.NewButton("", func() {
+		plan(m.model.Backend, m.model.Model)
+	})
+	m.plan.Importance = widget.LowImportance
+	m.box = container.New(arrange{m.height, m.place}, m.mark.image, m.name, m.state, m.facts, m.plan)
 	m.tips, m.content = tips, m.box
 	m.ExtendBaseWidget(m)
 	return m
 }
 
-func (m *modelRow) set(model view.Model) {
+func (m *modelRow) set(model view.Model, plan string) {
+	m.plan.SetText(plan)
+	show(m.plan, len(model.Actions) > 0) // not in the cloud
+	if len(model.Actions) > 0 {
+		m.model = model.Actions[0].Command
+	}
 	m.mark.set(model.Level)
 	m.name.set(model.Name)
 	m.state.set(model.State)
@@ -132,7 +143,21 @@ func (m *modelRow) height(width float32) float32 {
 	if _, buttons := m.actions(); buttons > 0 {
 		h += 5 + buttons
 	}
+	if m.planBelow(width) {
+		h += 5 + m.plan.MinSize().Height
+	}
 	return h
+}
+
+// planBelow tells whether the way to the planner has a line of its own, as there is
+// no room beside the other buttons.
+func (m *modelRow) planBelow(width float32) bool {
+	buttons, _ := m.actions()
+	x := m.plan.MinSize().Width
+	for _, b := range buttons {
+		x += b.MinSize().Width + 14
+	}
+	return m.plan.Visible() && len(buttons) > 0 && x > width
 }
 
 func (m *modelRow) place(size fyne.Size) {
@@ -155,6 +180,13 @@ func (m *modelRow) place(size fyne.Size) {
 		width := b.MinSize().Width + 8
 		put(b, x, h+facts+5, width, height)
 		x += width + 6
+	}
+	if least := m.plan.MinSize(); m.plan.Visible() {
+		y := h + facts + 5
+		if m.planBelow(size.Width) {
+			y += height + 5
+		}
+		put(m.plan, max(0, size.Width-least.Width), y, least.Width, least.Height)
 	}
 }
 

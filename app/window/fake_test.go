@@ -17,6 +17,10 @@ type fakeAgent struct {
 	commands []monitor.Command
 	watches  chan chan monitor.Update // one per Watch; closing it ends that Watch
 	watched  int
+	plan     func(monitor.PlanRequest) (monitor.Plan, error)
+	plans    []monitor.Plan
+	asked    []monitor.PlanRequest
+	builds   []monitor.Build
 }
 
 func newFakeAgent() *fakeAgent {
@@ -61,6 +65,28 @@ func (f *fakeAgent) Do(_ context.Context, c monitor.Command) error {
 	defer f.mu.Unlock()
 	f.commands = append(f.commands, c)
 	return f.refuse
+}
+
+func (f *fakeAgent) Plan(_ context.Context, r monitor.PlanRequest) (monitor.Plan, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, r)
+	if f.plan == nil {
+		return monitor.Plan{}, monitor.ErrNotInstalled
+	}
+	return f.plan(r)
+}
+
+func (f *fakeAgent) Plans(context.Context) ([]monitor.Plan, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.plans, f.err
+}
+
+func (f *fakeAgent) Builds(context.Context) ([]monitor.Build, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.builds, f.err
 }
 
 func (f *fakeAgent) Settings(context.Context) (api.Settings, error) {

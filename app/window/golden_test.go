@@ -66,6 +66,7 @@ func TestGolden(t *testing.T) {
 				p.link = linkLive
 			}
 			if scene.update.Snapshot != nil {
+				p.snapshot = scene.update.Snapshot
 				p.view = fixedView(t, scene.name, words, scene.update)
 				var r ring
 				for _, u := range course(scene.update) {

@@ -9,6 +9,7 @@ import (
 	"log"
 	"os"
 	"runtime"
+	"slices"
 
 	"fyne.io/fyne/v2"
 
@@ -67,7 +68,7 @@ func parse(args []string, words *view.Renderer, out io.Writer) (options, error) 
 	if o.page == "overview" {
 		o.page = pageOverview
 	}
-	if set.NArg() > 0 || o.page != pageOverview && o.page != pageLimit && o.page != pageSettings {
+	if set.NArg() > 0 || !slices.Contains(pages, o.page) {
 		set.Usage()
 		return o, errors.New("bad arguments")
 	}

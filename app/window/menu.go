@@ -25,10 +25,11 @@ func (w *window) menus() *fyne.MainMenu {
 	overview := fyne.NewMenuItem(t("window.menu.overview"), func() { w.show(pageOverview) })
 	settings := fyne.NewMenuItem(t("window.menu.settings"), func() { w.show(pageSettings) })
 	limit := fyne.NewMenuItem(t("window.menu.limit"), func() { w.show(pageLimit) })
+	planner := fyne.NewMenuItem(t("planner.title"), func() { w.openPlanner("", "") })
 	shut := fyne.NewMenuItem(t("window.menu.close"), w.Close)
 	about := fyne.NewMenuItem(t("window.menu.about", view.Args{"Name": plimsoll.Name}), w.about)
 	return fyne.NewMainMenu(
-		fyne.NewMenu(t("window.menu.file"), overview, limit, settings, fyne.NewMenuItemSeparator(), shut),
+		fyne.NewMenu(t("window.menu.file"), overview, planner, limit, settings, fyne.NewMenuItemSeparator(), shut),
 		fyne.NewMenu(t("window.menu.help"), about),
 	)
 }

@@ -22,6 +22,10 @@ func inks() ink {
 			view.SegmentCompressed: colour(colourCompressed),
 			view.SegmentCached:     colour(colourCached),
 			view.SegmentFree:       colour(colourFree),
+			view.SegmentWeights:    colour(colourWired),
+			view.SegmentCache:      colour(colourApp),
+			view.SegmentBuffers:    colour(colourCached),
+			view.SegmentTaken:      colour(colourCompressed),
 		},
 		stripe: colour(colourCompressedLine),
 		mark:   colour(theme.ColorNameForeground),
@@ -101,6 +105,9 @@ func (m *memoryBar) setLegend(bar view.Bar) {
 	}
 	var entries []entry
 	for _, s := range bar.Segments {
+		if s.Label == "" {
+			continue // what is left needs no name
+		}
 		entries = append(entries, entry{s.Kind, 0, s.Label + " " + s.Text})
 	}
 	for i, mark := range bar.Marks {

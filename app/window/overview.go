@@ -18,6 +18,7 @@ type overview struct {
 	words *view.Renderer
 	shown picture // what is on screen, to touch only what changed
 	tips  *tips
+	plan  func(server, model string)
 
 	stale     *banner
 	alerts    *pool[*alertCard]
@@ -45,15 +46,15 @@ type overview struct {
 // factName is the most that the column of names may take.
 const factName float32 = 136
 
-func newOverview(do func(view.Action), openLimit func()) *overview {
-	o := &overview{tips: newTips(), stale: newBanner(), none: caption().wrapped()}
+func newOverview(do func(view.Action), openLimit func(), plan func(server, model string)) *overview {
+	o := &overview{tips: newTips(), plan: plan, stale: newBanner(), none: caption().wrapped()}
 	o.alerts = newPool(8, func() *alertCard { return newAlertCard(do) })
 	o.line = newHeadline(o.tips)
 	o.bar = newMemoryBar()
 	o.facts = newPool(line, func() *factRow { return newTableRow(o.tips) })
 	o.curves = [2]*chart{newChart(colourHeadroom, false), newChart(colourSwap, true)}
 	o.servers = newPool(line+2, func() *serverRow { return newServerRow(o.tips) })
-	o.models = newPool(12, func() *modelRow { return newModelRow(o.tips, do) })
+	o.models = newPool(12, func() *modelRow { return newModelRow(o.tips, do, plan) })
 	o.unloadAll = newCommandButton(do)
 	o.limit = newLimitCard(do, openLimit)
 	o.consumers = newPool(line, func() *factRow { return newListRow(o.tips) })
@@ -168,13 +169,17 @@ func (o *overview) setFacts(rows []view.Row) {
 	for i, f := range facts {
 		f.nameWidth = min(widest+14, factName)
 		f.set(rows[i])
+		f.link(nil)
+		if s := o.shown.snapshot; s != nil && s.LargestFit != nil && rows[i] == o.shown.view.Largest {
+			f.link(func() { o.plan(s.LargestFit.Backend, s.LargestFit.Model) })
+		}
 	}
 }
 
 func (o *overview) setModels(v view.View) {
 	rows := o.models.take(len(v.Models))
 	for i, row := range rows {
-		row.set(v.Models[i])
+		row.set(v.Models[i], o.words.Text("planner.open"))
 	}
 	show(o.none, len(rows) == 0)
 	if v.UnloadAll != nil {

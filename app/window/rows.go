@@ -7,6 +7,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -70,6 +71,7 @@ type factRow struct {
 	track, fill *canvas.Rectangle
 	share       float32
 	nameWidth   float32 // 0: as wide as the name
+	open        func()  // what a tap shows; nil for nothing
 }
 
 const (
@@ -122,6 +124,29 @@ func (f *factRow) set(row view.Row) {
 	f.share = float32(row.Share)
 	f.tint()
 	relayout(f.content)
+}
+
+// link lets a tap show more of the fact.
+func (f *factRow) link(open func()) {
+	f.open = open
+	if open != nil && !f.loud() {
+		f.value.setColour(theme.ColorNameHyperlink)
+	}
+}
+
+// Tapped implements fyne.Tappable.
+func (f *factRow) Tapped(*fyne.PointEvent) {
+	if f.open != nil {
+		f.open()
+	}
+}
+
+// Cursor implements desktop.Cursorable.
+func (f *factRow) Cursor() desktop.Cursor {
+	if f.open != nil {
+		return desktop.PointerCursor
+	}
+	return desktop.DefaultCursor
 }
 
 func (f *factRow) loud() bool { return f.mark.level >= view.Warning }

@@ -18,6 +18,9 @@ type agent interface {
 	Health(context.Context) (api.Health, error)
 	Watch(context.Context, monitor.Options, func(monitor.Update) error) error
 	Do(context.Context, monitor.Command) error
+	Plan(context.Context, monitor.PlanRequest) (monitor.Plan, error)
+	Plans(context.Context) ([]monitor.Plan, error)
+	Builds(context.Context) ([]monitor.Build, error)
 	Settings(context.Context) (api.Settings, error)
 	SetSettings(context.Context, api.Settings) error
 }

@@ -139,6 +139,8 @@ func draw(updates []monitor.Update, settings api.Settings, page string, how stil
 func (w *window) wholeHeight() float32 {
 	scroll := w.overview.scroll
 	switch w.page {
+	case pagePlanner:
+		scroll = w.planner.scroll
 	case pageLimit:
 		scroll = w.limit.scroll
 	case pageSettings:

@@ -23,15 +23,19 @@ import (
 
 	"plimsoll"
 	"plimsoll/app/view"
+	"plimsoll/monitor"
 	"plimsoll/monitor/api"
 )
 
 // The pages.
 const (
 	pageOverview = ""
+	pagePlanner  = "planner"
 	pageLimit    = "limit"
 	pageSettings = "settings"
 )
+
+var pages = []string{pageOverview, pagePlanner, pageLimit, pageSettings}
 
 // windowSize is compact: it stands beside other work.
 var windowSize = fyne.NewSize(420, 640)
@@ -49,10 +53,15 @@ type window struct {
 	save     func(context.Context, api.Settings) error
 	overview *overview
 	limit    *limitPage
+	planner  *plannerPage
+	planning newest[planQuestion]
+	builds   []monitor.Build // as the servers told, for what fits under a limit
+	building newest[struct{}]
 	settings *settingsPage
 
 	machine *words
 	demo    *tag
+	plans   *widget.Button
 	gear    *widget.Button
 	status  *banner
 	veil    *canvas.Rectangle
@@ -66,14 +75,19 @@ func newWindow(w fyne.Window, a agent, save func(context.Context, api.Settings) 
 	win := &window{Window: w, agent: a, save: save, machine: caption(), demo: newTag(), status: newBanner(), waiting: newWaiting()}
 	win.work = func(f func()) { go f() }
 	win.do = fyne.Do
-	win.overview = newOverview(win.command, func() { win.show(pageLimit) })
+	win.overview = newOverview(win.command, func() { win.show(pageLimit) }, win.openPlanner)
 	win.limit = newLimitPage(win.command, func() { win.show(pageOverview) })
 	win.limit.explain = win.limitChange
+	win.planner = newPlannerPage(win.ask, func() { win.show(pageOverview) })
+	win.planning = newest[planQuestion]{run: win.plan, work: func(f func()) { win.work(f) }}
+	win.building = newest[struct{}]{run: win.askBuilds, work: func(f func()) { win.work(f) }}
+	win.plans = widget.NewButton("", func() { win.openPlanner("", "") })
+	win.plans.Importance = widget.LowImportance
 	win.settings = newSettingsPage(win.store, func() { win.show(pageOverview) })
 	win.gear = widget.NewButtonWithIcon("", theme.SettingsIcon(), func() { win.show(pageSettings) })
 	win.gear.Importance = widget.LowImportance
 	win.veil = canvas.NewRectangle(nil)
-	win.pages = container.NewStack(win.overview.scroll, win.limit.scroll, win.veil, win.waiting.box, win.settings.scroll)
+	win.pages = container.NewStack(win.overview.scroll, win.limit.scroll, win.planner.scroll, win.veil, win.waiting.box, win.settings.scroll)
 	top := newColumn(0, win.head(), container.New(padded{margin, 3}, win.status))
 	win.content = container.NewBorder(top, nil, nil, nil, win.pages)
 	w.SetPadded(false)
@@ -92,6 +106,9 @@ func (w *window) head() *fyne.Container {
 			button := w.gear.MinSize()
 			right := size.Width - margin - button.Width + 4
 			put(w.gear, right, 3, button.Width, button.Height)
+			plans := w.plans.MinSize()
+			right -= plans.Width
+			put(w.plans, right, 3, plans.Width, plans.Height)
 			if mark := w.demo.size(); mark.Width > 0 {
 				right -= mark.Width + 4
 				put(w.demo.box, right, (size.Height-mark.Height)/2, mark.Width, mark.Height)
@@ -99,7 +116,7 @@ func (w *window) head() *fyne.Container {
 			h := w.machine.lineHeight()
 			put(w.machine, margin+2, (size.Height-h)/2, max(0, right-margin-10), h)
 		},
-	}, w.machine, w.demo.box, w.gear)
+	}, w.machine, w.demo.box, w.plans, w.gear)
 }
 
 // keys closes the window as other windows are closed.
@@ -114,18 +131,23 @@ func (w *window) keys() {
 func (w *window) show(page string) {
 	w.page = page
 	w.arrange()
+	if page == pageLimit {
+		w.building.ask(struct{}{})
+	}
 }
 
 // arrange shows what belongs to the page and the link.
 func (w *window) arrange() {
-	settings, limit := w.page == pageSettings, w.page == pageLimit
+	settings, limit, planner := w.page == pageSettings, w.page == pageLimit, w.page == pagePlanner
 	started := w.shown.link != linkNew
 	show(w.settings.scroll, settings)
 	show(w.limit.scroll, limit && started)
-	show(w.overview.scroll, !settings && !limit && started)
+	show(w.planner.scroll, planner && started)
+	show(w.overview.scroll, w.page == pageOverview && started)
 	show(w.waiting.box, !settings && !started)
 	show(w.veil, !settings && w.shown.link == linkLost)
-	show(w.gear, !settings && !limit)
+	show(w.gear, w.page == pageOverview)
+	show(w.plans, w.page == pageOverview)
 	w.veil.FillColor = faded(colour(theme.ColorNameBackground))
 	w.veil.Refresh()
 }
@@ -138,6 +160,7 @@ func (w *window) apply(p picture) {
 	if again {
 		w.Window.SetTitle(plimsoll.Name)
 		w.menu()
+		w.plans.SetText(p.words.Text("planner.open"))
 	}
 	if relinked || p.err != nil {
 		w.status.set(w.linkText(p), view.Warning, colourWarningTint)
@@ -150,6 +173,14 @@ func (w *window) apply(p picture) {
 		w.machine.set(p.view.Machine.Text)
 		w.overview.set(p)
 		w.limit.set(p.words, p.view.Limit)
+		w.planner.set(p.words)
+	}
+	switch {
+	case p.link != linkLive:
+	case w.page == pagePlanner:
+		w.planner.open("", "") // by what is free now
+	case w.page == pageLimit && w.builds == nil:
+		w.building.ask(struct{}{})
 	}
 	w.settings.set(p)
 	if relinked {
@@ -160,7 +191,11 @@ func (w *window) apply(p picture) {
 
 // limitChange says what another limit would mean, by the newest facts.
 func (w *window) limitChange(to uint64) *view.LimitChange {
-	return w.shown.words.LimitChange(w.shown.snapshot, to, nil)
+	var fits view.LimitFits
+	if w.page == pageLimit { // nobody looks elsewhere
+		fits = w.shown.words.FitsUnder(w.shown.snapshot, w.builds)
+	}
+	return w.shown.words.LimitChange(w.shown.snapshot, to, fits)
 }
 
 // linkText says that the picture is an old one.
