@@ -141,7 +141,7 @@ func (p *program) meterUpstream(f meterFlags) (*url.URL, error) {
 // meterConfig is the meter's part of the flags.
 func (f meterFlags) config(upstream *url.URL) meter.Config {
 	c := meter.Config{
-		Upstream: upstream, Backend: "ollama", Pace: f.pace,
+		Upstream: upstream, Pace: f.pace,
 		Boundary: meter.Boundary{Context: f.context, Requests: f.queue, Refuse: f.over == "refuse"},
 	}
 	if !backend.Nearby(upstream) {

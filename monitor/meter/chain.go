@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,7 @@ type chain struct {
 	loop atomic.Bool   // the server is this meter, over one or more others
 	// probing: one probe is under way.
 	probing atomic.Bool
+	kind    atomic.Pointer[string] // of the server, nil when it did not say
 }
 
 // ends are both addresses of a connection, as its beginning has them: one alone
@@ -165,6 +167,27 @@ func (m *Meter) Status() Status {
 	return Status{Upstream: up.String(), InFlight: m.InFlight(), Counted: m.number.Load(), Loop: m.chain.loop.Load()}
 }
 
+// kindOf tells the kind of server by its front page, under the names that the
+// monitor has for them.
+func kindOf(header http.Header, page []byte) string {
+	switch {
+	case header.Get("Server") == "llama.cpp":
+		return "llama-server"
+	case bytes.HasPrefix(page, []byte("Ollama is running")):
+		return "ollama"
+	}
+	return ""
+}
+
+// backend is the name under which the monitor knows the server, "" when the meter
+// cannot tell.
+func (m *Meter) backend() string {
+	if kind := m.chain.kind.Load(); m.config.Backend == "" && kind != nil {
+		return *kind
+	}
+	return m.config.Backend
+}
+
 // Probe asks the server's front page, which loads nothing, and fails with ErrLoop
 // when that question comes back to this meter, or with why there is no answer.
 func (m *Meter) Probe(ctx context.Context) error {
@@ -184,7 +207,10 @@ func (m *Meter) Probe(ctx context.Context) error {
 		return fmt.Errorf("asking the model server: %w", err)
 	}
 	defer answer.Body.Close()
-	io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) //nolint:errcheck // for the connection to be used again
+	page, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // what can be read of it
+	if kind := kindOf(answer.Header, page); kind != "" {
+		m.chain.kind.Store(&kind)
+	}
 	loop := answer.StatusCode == http.StatusLoopDetected && answer.Header.Get(StatusHeader) == "loop"
 	m.chain.loop.Store(loop)
 	if loop {

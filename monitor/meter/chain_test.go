@@ -85,6 +85,23 @@ func TestMetersBeforeEachOther(t *testing.T) {
 	}
 }
 
+// TestTheKindOfServer: requests are told under the name that the monitor has for it.
+func TestTheKindOfServer(t *testing.T) {
+	for want, front := range map[string]http.HandlerFunc{
+		"ollama": says("text/plain", "Ollama is running"),
+		"llama-server": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Server", "llama.cpp")
+			io.WriteString(w, "<html>")
+		},
+		"": says("text/html", "<html>"),
+	} {
+		m := New(Config{Upstream: listen(t, front, io.Discard)})
+		if err := m.Probe(t.Context()); err != nil || m.backend() != want {
+			t.Errorf("%q is told as %q, %v", want, m.backend(), err)
+		}
+	}
+}
+
 // TestTheMeterTellsOfItself to who asks it, and to nobody else.
 func TestTheMeterTellsOfItself(t *testing.T) {
 	server := listen(t, says("text/plain", "the server"), io.Discard)

@@ -36,7 +36,8 @@ type Config struct {
 	// Upstream is the base URL of the model server. User and password in it are
 	// sent where a client sends no Authorization of its own.
 	Upstream *url.URL
-	// Backend is the name under which the monitor knows that server.
+	// Backend is the name under which the monitor knows that server; "" is the
+	// usual one of its kind.
 	Backend string
 	// Report is told of a request when it begins, when its first token comes, about
 	// twice a second while tokens come, and when it ends; Finished of each that is

@@ -69,7 +69,7 @@ func same(a, b request.Request) bool {
 // does before its first word, it does not say.
 func (x *exchange) now(at time.Time) request.Request {
 	r := request.Request{
-		ID: x.id, Backend: x.meter.config.Backend, Model: x.model(), Endpoint: x.endpoint,
+		ID: x.id, Backend: x.meter.backend(), Model: x.model(), Endpoint: x.endpoint,
 		Sources: []request.Source{request.SourceMeter}, Phase: request.PhaseQueued,
 		Began: x.began, Changed: at,
 	}
