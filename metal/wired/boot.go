@@ -19,7 +19,7 @@ func (s *Server) Tick() (open bool, err error) {
 	if t == nil {
 		return false, err
 	}
-	return t.rec.Lease != nil || t.rec.Pending != nil, err
+	return t.rec.Lease != nil || t.rec.Pending != nil || s.trial != nil, err
 }
 
 // boot deals with the start of the system. Whatever was on trial ended with the

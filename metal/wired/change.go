@@ -48,7 +48,9 @@ func (s *Server) begin() (*change, error) {
 	if trial := s.trial; trial != nil && (err != nil || rec.Lease == nil) {
 		// The lease has gone from the record, which nobody but root can do: what
 		// it was for goes too.
-		err = errors.Join(err, t.back(*trial))
+		if failed := t.back(*trial); failed != nil {
+			return t, errors.Join(err, failed) // and is tried again
+		}
 	}
 	if s.trial = rec.Lease; err != nil {
 		return t, err

@@ -33,6 +33,7 @@ type fakeMac struct {
 	steps      int
 	fail       map[string]error              // errors of "set", "get", "get after set", "write", "read FILE", "audit", "ram", "boot", "clock"
 	takes      func(uint64) uint64           // what the system makes of a value
+	delay      time.Duration                 // before each line of the audit
 	continuous func() (time.Duration, error) // instead of now
 }
 
@@ -100,6 +101,7 @@ func (m *fakeMac) failure(of string) error {
 }
 
 func (m *fakeMac) Audit(line string) error {
+	time.Sleep(m.delay)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.fail["audit"]; err != nil {

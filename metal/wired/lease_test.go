@@ -194,6 +194,31 @@ func TestLostRecord(t *testing.T) {
 	}
 }
 
+// TestLostRecordThatFails: what cannot be taken back at once is tried until it can.
+func TestLostRecordThatFails(t *testing.T) {
+	for name, spoil := range map[string]func(*fakeMac){
+		"removed": func(m *fakeMac) { delete(m.files, StateFile) },
+		"garbage": func(m *fakeMac) { m.files[StateFile] = "{" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newFakeMac(32 * gib)
+			s := NewServer(m, "1")
+			want(t, s, "set 26624 lease 120 → ")
+			spoil(m)
+			m.fail["set"] = os.ErrPermission
+			for range 2 {
+				if open, err := s.Tick(); !open || codeOf(err) == "" {
+					t.Fatalf("open %v, %v", open, err)
+				}
+			}
+			delete(m.fail, "set")
+			if open, _ := s.Tick(); open || m.limit() != 0 {
+				t.Errorf("open %v, %d set", open, m.limit())
+			}
+		})
+	}
+}
+
 func TestFailures(t *testing.T) {
 	broken := errors.New("broken")
 	for _, test := range []struct {

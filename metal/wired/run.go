@@ -26,8 +26,6 @@ var ErrOpen = errors.New("ended with a lease or a start open")
 // is told to stop; a lease stays in its file then, and the error is ErrOpen. who
 // tells the effective user at the other end of a connection.
 func (s *Server) Run(stop context.Context, l net.Listener, who func(net.Conn) (int, error), log func(string)) error {
-	asked, done := make(chan struct{}, 1), make(chan error, 1)
-	go func() { done <- s.accept(l, who, asked) }()
 	said := ""
 	tick := func() bool {
 		open, err := s.Tick()
@@ -37,7 +35,11 @@ func (s *Server) Run(stop context.Context, l net.Listener, who func(net.Conn) (i
 		}
 		return open
 	}
-	open, idle, every := tick(), time.NewTimer(lingers), time.NewTicker(ticks)
+	// What is due comes first: whoever has an answer knows that it is done.
+	open := tick()
+	asked, done := make(chan struct{}, 1), make(chan error, 1)
+	go func() { done <- s.accept(l, who, asked) }()
+	idle, every := time.NewTimer(lingers), time.NewTicker(ticks)
 	defer every.Stop()
 	defer idle.Stop()
 	for running := true; running; {

@@ -85,6 +85,43 @@ func TestStaysAfterTheLastRequest(t *testing.T) {
 	})
 }
 
+// TestTheStartComesBeforeTheFirstRequest: whoever is answered sees a machine on which
+// all that was due is done.
+func TestTheStartComesBeforeTheFirstRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newFakeMac(32 * gib)
+		want(t, NewServer(m, "1"), "set 28672 lease 60 → ", "confirm → ")
+		m.restart()
+		m.delay = time.Second
+		began, accepted := time.Now(), make(chan time.Time, 1)
+		l := firstAccept{newPipes(), accepted}
+		stop, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- NewServer(m, "1").Run(stop, l, nil, func(string) {}) }()
+		if at := <-accepted; at.Sub(began) < m.delay {
+			t.Errorf("it took requests after %v", at.Sub(began))
+		}
+		cancel()
+		if err := <-ended; m.limit() != 28672 || !errors.Is(err, ErrOpen) {
+			t.Errorf("%d MiB set, %v", m.limit(), err)
+		}
+	})
+}
+
+// firstAccept tells when it was first asked for a connection.
+type firstAccept struct {
+	*pipes
+	at chan<- time.Time
+}
+
+func (l firstAccept) Accept() (net.Conn, error) {
+	select {
+	case l.at <- time.Now():
+	default:
+	}
+	return l.pipes.Accept()
+}
+
 func TestStaysWhileALeaseIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newFakeMac(32*gib))

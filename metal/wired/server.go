@@ -22,7 +22,7 @@ type Server struct {
 	slots   chan struct{}
 
 	mu      sync.Mutex
-	trial   *lease          // the lease that stands in the file, as of its last reading
+	trial   *lease          // of the file's last reading; also one that is gone from it and not back yet
 	budgets map[int]*budget // by user id
 }
 

@@ -123,9 +123,10 @@ func TestSlow(t *testing.T) {
 				client, server := net.Pipe()
 				defer client.Close()
 				began := time.Now()
-				done := make(chan error, 1)
+				done, dripped := make(chan error, 1), make(chan struct{})
 				go func() { done <- s.Serve(server, 501) }()
 				go func() {
+					defer close(dripped)
 					for _, b := range []byte(drip) {
 						time.Sleep(time.Second)
 						if _, err := client.Write([]byte{b}); err != nil {
@@ -137,6 +138,8 @@ func TestSlow(t *testing.T) {
 				if took := time.Since(began); took != requestTime || !errors.Is(err, os.ErrDeadlineExceeded) || m.steps != 0 {
 					t.Errorf("%v after %v", err, took)
 				}
+				client.Close()
+				<-dripped
 			})
 		})
 	}
