@@ -32,7 +32,7 @@ func (m Model) cache(n *Need, o Options) {
 		bytes := n.Cache.bytes(times(uint64(l.Count), stored, cells))
 		kv = plus(kv, bytes)
 		if l.Kind != Window {
-			each = plus(each, n.Cache.bytes(times(uint64(l.Count), stored, uint64(n.Slots))))
+			each = plus(each, n.Cache.bytes(times(uint64(l.Count), stored)))
 		}
 		if other > 0 {
 			expanded = plus(expanded, n.Cache.bytes(times(uint64(l.Count), other, cells)))

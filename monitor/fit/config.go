@@ -4,7 +4,7 @@ import "strings"
 
 // isConfig tells a config.json by the keys that every one has.
 func isConfig(top map[string]any) bool {
-	for _, key := range []string{"num_hidden_layers", "n_layer", "n_layers", "text_config", "model_type"} {
+	for _, key := range []string{"num_hidden_layers", "n_layer", "n_layers", "text_config", "model_type", "architectures"} {
 		if _, ok := top[key]; ok {
 			return true
 		}
@@ -15,9 +15,11 @@ func isConfig(top map[string]any) bool {
 // configNames are the names of config.json and what GGUF calls the same. The
 // first that is there counts.
 var configNames = []struct{ config, name string }{
-	{"num_hidden_layers", "block_count"}, {"n_layers", "block_count"}, {"n_layer", "block_count"},
+	{"num_decoder_layers", "block_count"}, {"decoder_layers", "block_count"}, // of an encoder-decoder: the encoder keeps nothing
+	{"num_hidden_layers", "block_count"}, {"n_layers", "block_count"}, {"n_layer", "block_count"}, {"num_layers", "block_count"},
 	{"hidden_size", "embedding_length"}, {"n_embd", "embedding_length"}, {"d_model", "embedding_length"},
-	{"num_attention_heads", "attention.head_count"}, {"n_head", "attention.head_count"}, {"n_heads", "attention.head_count"},
+	{"decoder_attention_heads", "attention.head_count"},
+	{"num_attention_heads", "attention.head_count"}, {"n_head", "attention.head_count"}, {"n_heads", "attention.head_count"}, {"num_heads", "attention.head_count"},
 	{"num_key_value_heads", "attention.head_count_kv"},
 	{"layer_types", "layer_types"}, {"layers_block_type", "layer_types"}, {"hybrid_override_pattern", "hybrid_override_pattern"},
 	{"full_attention_interval", "full_attention_interval"},
@@ -26,7 +28,7 @@ var configNames = []struct{ config, name string }{
 	{"attention_chunk_size", "attention.chunk_size"}, {"num_kv_shared_layers", "attention.shared_kv_layers"},
 	{"cross_attention_layers", "attention.cross_attention_layers"},
 	{"kv_lora_rank", "attention.kv_lora_rank"}, {"qk_rope_head_dim", "rope.dimension_count"},
-	{"max_position_embeddings", "context_length"}, {"model_max_length", "context_length"}, {"n_positions", "context_length"},
+	{"max_position_embeddings", "context_length"}, {"max_target_positions", "context_length"}, {"model_max_length", "context_length"}, {"n_positions", "context_length"},
 	{"vocab_size", "vocab_size"}, {"intermediate_size", "feed_forward_length"},
 	{"num_experts", "expert_count"}, {"num_local_experts", "expert_count"}, {"n_routed_experts", "expert_count"},
 	{"num_experts_per_tok", "expert_used_count"}, {"moe_intermediate_size", "expert_feed_forward_length"},
@@ -66,9 +68,7 @@ func configInfo(top map[string]any) map[string]any {
 		delete(keys, "attention.sliding_window")
 		delete(keys, "attention.sliding_window_pattern")
 	}
-	if head := config["head_dim"]; head != nil {
-		keys["attention.key_length"], keys["attention.value_length"] = head, head
-	}
+	configHeads(config, keys)
 	if rope, nope, value := number("qk_rope_head_dim"), number("qk_nope_head_dim"), number("v_head_dim"); rope > 0 && nope > 0 && value > 0 {
 		keys["attention.key_length_mla"], keys["attention.value_length_mla"] = rope+nope, value
 	}
@@ -79,15 +79,80 @@ func configInfo(top map[string]any) map[string]any {
 			keys["attention.head_count_kv"], keys["attention.head_count_kv_swa"] = n, config["num_key_value_heads"]
 		}
 	}
-	if keys["ssm.inner_size"] == nil {
-		for _, pair := range [][2]string{{"linear_num_value_heads", "linear_value_head_dim"}, {"mamba_num_heads", "mamba_head_dim"}, {"mamba_n_heads", "mamba_d_head"}} {
-			if inner := number(pair[0]) * number(pair[1]); inner > 0 {
-				keys["ssm.inner_size"] = inner
-			}
-		}
-	}
+	configStates(config, keys)
+	configLayers(config, keys)
 	if object(top, "vision_config") != nil || strings.Contains(strings.ToLower(architecture), "vl") {
 		keys["vision.block_count"] = 1.0
 	}
 	return keys
+}
+
+// usualHeads are the heads of families whose published config.json leaves out what
+// the class of the model has by default (transformers: Gemma3TextConfig).
+var usualHeads = map[string]struct{ heads, kv, head float64 }{"gemma3": {8, 4, 256}}
+
+// configHeads adds how many heads there are and how long each is.
+func configHeads(config, keys map[string]any) {
+	heads, _ := keys["attention.head_count"].(float64)
+	if keys["attention.head_count_kv"] == nil {
+		if kv := groupedHeads(config, heads); kv != nil {
+			keys["attention.head_count_kv"] = kv
+		}
+	}
+	architecture, _ := keys["general.architecture"].(string)
+	if usual, known := usualHeads[familyName(architecture)]; known && keys["attention.head_count"] == nil && keys["attention.head_count_kv"] == nil {
+		keys["attention.head_count"], keys["attention.head_count_kv"] = usual.heads, usual.kv
+		keys["attention.key_length"], keys["attention.value_length"] = usual.head, usual.head
+	}
+	for _, name := range []string{"head_dim", "attention_head_dim", "d_kv", "kv_channels"} {
+		if head := config[name]; head != nil {
+			keys["attention.key_length"], keys["attention.value_length"] = head, head
+			break
+		}
+	}
+	if value := config["v_head_dim"]; value != nil && config["kv_lora_rank"] == nil {
+		keys["attention.value_length"] = value
+	}
+}
+
+// configStates adds what the state of a recurrent layer is worked out of.
+func configStates(config, keys map[string]any) {
+	number := func(name string) float64 { f, _ := config[name].(float64); return f }
+	for _, pair := range [][2]string{
+		{"linear_num_value_heads", "linear_value_head_dim"}, {"mamba_num_heads", "mamba_head_dim"}, {"mamba_n_heads", "mamba_d_head"},
+		{"mamba_expand", "hidden_size"}, {"expand", "hidden_size"}, {"expand", "d_model"},
+	} {
+		if inner := number(pair[0]) * number(pair[1]); inner > 0 && keys["ssm.inner_size"] == nil {
+			keys["ssm.inner_size"] = inner
+		}
+	}
+	if linear := object(config, "linear_attn_config"); linear["head_dim"] != nil {
+		keys["kda.head_dim"], keys["ssm.conv_kernel"] = linear["head_dim"], linear["short_conv_kernel_size"]
+	}
+	architecture, _ := keys["general.architecture"].(string)
+	if strings.HasPrefix(familyName(architecture), "rwkv") {
+		for _, name := range []string{"head_size", "head_dim"} {
+			if size := config[name]; size != nil && keys["wkv.head_size"] == nil {
+				keys["wkv.head_size"] = size
+			}
+		}
+	}
+}
+
+// configLayers adds how many layers there are and what each is.
+func configLayers(config, keys map[string]any) {
+	if keys["block_count"] == nil { // the length of the list tells it
+		pattern, _ := keys["hybrid_override_pattern"].(string)
+		types, _ := keys["layer_types"].([]any)
+		if n := max(len(pattern), len(types)); n > 0 {
+			keys["block_count"] = float64(n)
+		}
+	}
+	blocks, _ := keys["block_count"].(float64)
+	if keys["layer_types"] != nil || !(blocks <= mostLayers) {
+		return
+	}
+	if types := layerTypes(config, int(blocks)); types != nil {
+		keys["layer_types"] = types
+	}
 }

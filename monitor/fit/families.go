@@ -30,7 +30,7 @@ func set(names ...string) map[string]bool {
 }
 
 // encoders read a text at once and keep nothing (llama_model::create_memory).
-var encoders = set("bert", "nomicbert", "nomicbertmoe", "jinabertv2", "jinabertv3", "neobert", "modernbert",
+var encoders = set("bert", "roberta", "xlmroberta", "distilbert", "mpnet", "nomicbert", "nomicbertmoe", "jinabertv2", "jinabertv3", "neobert", "modernbert",
 	"eurobert", "gemmaembedding", "t5encoder", "clip", "dream", "llada", "lladamoe", "rnd1", "wavtokenizerdec")
 
 // recurrents keep a state in every layer and no keys (llm_arch_is_recurrent).
@@ -39,7 +39,7 @@ var recurrents = set("mamba", "mamba2", "rwkv", "rwkv5", "rwkv6", "rwkv6qwen2", 
 // hybrids have layers of both kinds; one with no KV heads is recurrent
 // (llm_arch_is_hybrid).
 var hybrids = set("jamba", "falconh1", "plamo2", "granitehybrid", "granitemoehybrid", "lfm2", "lfm2moe", "nemotronh", "nemotronhmoe",
-	"qwen3next", "qwen35", "qwen35moe", "kimilinear", "bamba", "zamba2")
+	"qwen3next", "qwen35", "qwen35moe", "kimilinear", "bamba", "zamba2", "minimaxtext01")
 
 // intervals tells which layers of a hybrid keep keys where the file does not: every
 // so many-th.
@@ -60,7 +60,7 @@ type sliding struct {
 // llama-model.cpp; Ollama's model/models). Engines that read the pattern from the
 // file are not in here.
 var slidings = map[string]sliding{
-	"gemma2": {every: 2, window: 4096}, "gemma3": {every: 6}, "gemma3n": {every: 5}, "gptoss": {every: 2},
+	"gemma2": {every: 2, window: 4096}, "gemma3": {every: 6}, "gemma3n": {every: 5}, "gemma4": {every: 6}, "gptoss": {every: 2},
 	"cohere2": {every: 4}, "olmo2": {every: 4}, "olmo3": {every: 4}, "exaone4": {every: 4, window: 4096},
 	"exaonemoe": {every: 4}, "afmoe": {every: 4}, "smallthinker": {every: 4, first: true, window: 4096, fixed: true},
 	"llama4": {every: 4, window: 8192, fixed: true},

@@ -31,9 +31,11 @@ const (
 	// ReasonWindow: some layers keep a window of the context only, and which do is
 	// not told and not known of this architecture.
 	ReasonWindow Reason = "window_pattern"
+	// ReasonHybrid: some layers are recurrent, and which are is not told.
+	ReasonHybrid Reason = "hybrid_pattern"
 	// ReasonLatent: the cache is compressed and the length of its rope part was not told.
 	ReasonLatent Reason = "latent_length"
-	// ReasonImplausible: a number is beyond every model's.
+	// ReasonImplausible: a number is beyond every model's, or is no number.
 	ReasonImplausible Reason = "implausible"
 	// ReasonNoWeights: the size of the weights was not told.
 	ReasonNoWeights Reason = "no_weights"

@@ -1,5 +1,7 @@
 package fit
 
+import "strings"
+
 // kvHeads is the number of heads whose keys and values each layer keeps. A model
 // that does not tell it keeps those of all its heads.
 func (b *builder) kvHeads() ([]int, Reason) {
@@ -41,17 +43,23 @@ func (b *builder) kvHeads() ([]int, Reason) {
 // lengths are the lengths of a key and a value: as they are told, before the
 // width ÷ heads. A value's that is not told is the key's.
 func (b *builder) lengths(at int, window bool) (key, value int, unknown Reason) {
+	for _, name := range []string{"attention.key_length", "attention.value_length", "attention.key_length_swa", "attention.value_length_swa", "attention.head_dim"} {
+		if b.unreadable(name, mostLength) {
+			return 0, 0, ReasonImplausible
+		}
+	}
 	if window {
-		key, value = b.number1("attention.key_length_swa"), b.number1("attention.value_length_swa")
+		key, value = b.at("attention.key_length_swa", at), b.at("attention.value_length_swa", at)
+	}
+	ofWindow := key > 0
+	if key == 0 {
+		key = b.at("attention.key_length", at)
 	}
 	if key == 0 {
-		key = b.number1("attention.key_length")
+		key = b.at("attention.head_dim", at)
 	}
-	if key == 0 {
-		key = b.number1("attention.head_dim")
-	}
-	if value == 0 && (!window || b.number1("attention.key_length_swa") == 0) {
-		value = b.number1("attention.value_length")
+	if value == 0 && !ofWindow {
+		value = b.at("attention.value_length", at)
 	}
 	if key == 0 {
 		width, heads := b.width(), b.headsOf(at)
@@ -67,6 +75,17 @@ func (b *builder) lengths(at int, window bool) (key, value int, unknown Reason) 
 		value = key
 	}
 	return key, value, ""
+}
+
+// at is a length that is told for all layers or for each, 0 where it is not.
+func (b *builder) at(name string, at int) int {
+	if list, told := b.list(name, mostLength); told {
+		if at < len(list) {
+			return list[at]
+		}
+		return 0
+	}
+	return b.number1(name)
 }
 
 // width is embedding_length.
@@ -141,12 +160,20 @@ func (b *builder) latent(one Layers, at int) (Layers, Reason) {
 	return one, ""
 }
 
+// rwkvHead is the length of a head of every RWKV since version 5, for those that do
+// not tell it.
+const rwkvHead = 64
+
 // state is what a recurrent layer keeps for a slot, in bytes, all of it f32: the
 // last inputs of its convolution and its state proper (n_embd_r and n_embd_s in
 // llama-hparams.cpp). nil where the model's numbers do not tell.
 func (b *builder) state() *uint64 {
 	width := uint64(b.width())
-	if size := uint64(b.number1("wkv.head_size")); size > 0 && width > 0 { // RWKV
+	size := uint64(b.number1("wkv.head_size"))
+	if size == 0 && strings.Contains(b.family, "rwkv") {
+		size = rwkvHead
+	}
+	if size > 0 && width > 0 { // RWKV
 		shifts := uint64(2)
 		if n, told := b.number("token_shift_count", 16); told {
 			shifts = uint64(n)

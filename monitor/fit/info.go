@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -93,23 +94,90 @@ func (i info) leftOut(name string) bool {
 	return ok && (v == nil || isList && len(list) == 0)
 }
 
+// unreadable tells whether a key has a value that is neither a count of at most most
+// nor a list of such: a text, a negative number, more than any model has.
+func (i info) unreadable(name string, most uint64) bool {
+	v, _ := i.find(name)
+	if v == nil || i.leftOut(name) {
+		return false
+	}
+	_, number := i.number(name, most)
+	_, list := i.list(name, most)
+	return !number && !list
+}
+
 // limits of a reply: what is longer or deeper is no description of a model.
 const mostReply = 64 << 20
 
-// decode reads an object of JSON.
+// decode reads an object of JSON. Python's writer puts NaN and Infinity into it, which
+// published configurations have ("time_step_limit": [0.0, Infinity] in Nemotron-H and
+// Mamba 2): they are read as no value. A number beyond a float64 is an infinite one,
+// which no count lets pass.
 func decode(data []byte) (map[string]any, error) {
 	if len(data) > mostReply {
 		return nil, fmt.Errorf("it is longer than %d MiB", mostReply>>20)
 	}
 	var object map[string]any
-	d := json.NewDecoder(bytes.NewReader(data))
+	d := json.NewDecoder(bytes.NewReader(withoutNaN(data)))
+	d.UseNumber()
 	if err := d.Decode(&object); err != nil {
 		return nil, err
 	}
 	if object == nil {
 		return nil, fmt.Errorf("it is null")
 	}
+	floats(object)
 	return object, nil
+}
+
+// floats makes float64 of the numbers in a value.
+func floats(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		f, _ := strconv.ParseFloat(string(v), 64) // infinite where it does not fit
+		return f
+	case map[string]any:
+		for key, one := range v {
+			v[key] = floats(one)
+		}
+	case []any:
+		for at, one := range v {
+			v[at] = floats(one)
+		}
+	}
+	return v
+}
+
+// notNumbers are the words that Python's writer of JSON has for what is no number.
+var notNumbers = []string{"-Infinity", "Infinity", "NaN"}
+
+// withoutNaN puts null in place of notNumbers outside of texts.
+func withoutNaN(data []byte) []byte {
+	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
+		return data
+	}
+	out := make([]byte, 0, len(data))
+	inText := false
+next:
+	for at := 0; at < len(data); at++ {
+		switch c := data[at]; {
+		case inText && c == '\\' && at+1 < len(data):
+			out = append(out, c)
+			at++
+		case c == '"':
+			inText = !inText
+		case !inText:
+			for _, word := range notNumbers {
+				if bytes.HasPrefix(data[at:], []byte(word)) {
+					out = append(out, "null"...)
+					at += len(word) - 1
+					continue next
+				}
+			}
+		}
+		out = append(out, data[at])
+	}
+	return out
 }
 
 // object is a member that is an object, nil otherwise.

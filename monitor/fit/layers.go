@@ -109,8 +109,8 @@ func (b *builder) recurrentOnly() bool {
 
 // states are the layers of a model that is recurrent throughout.
 func (b *builder) states() []Layers {
-	if b.blocks == 0 {
-		return nil
+	if b.blocks == 0 { // that there is a state is all that is known
+		return []Layers{{Kind: Recurrent}}
 	}
 	return []Layers{{Kind: Recurrent, Count: b.blocks, State: b.state()}}
 }
@@ -142,6 +142,9 @@ func (b *builder) kinds() ([]Kind, Reason) {
 		return kinds, b.byTypes(kinds, types)
 	default:
 		b.byInterval(kinds)
+		if b.mixed() && !slices.Contains(kinds, Recurrent) {
+			return nil, ReasonHybrid
+		}
 	}
 	if unknown := b.windows(kinds); unknown != "" {
 		return nil, unknown
@@ -155,6 +158,18 @@ func (b *builder) kinds() ([]Kind, Reason) {
 		}
 	}
 	return kinds, ""
+}
+
+// mixed tells whether some layers are recurrent and nothing says which: one number of
+// KV heads for all of them.
+func (b *builder) mixed() bool {
+	if _, list := b.list("attention.head_count_kv", mostHeads); list {
+		return false
+	}
+	_, ssm := b.find("ssm.state_size")
+	_, conv := b.find("shortconv.l_cache")
+	_, attends := slidings[b.family]
+	return hybrids[b.family] || (ssm || conv) && !attends
 }
 
 // attention is what an attention layer keeps of all tokens.
@@ -203,6 +218,8 @@ func (b *builder) byTypes(kinds []Kind, types []string) Reason {
 			if b.window(at) == 0 {
 				return ReasonWindow
 			}
+		case strings.Contains(t, "hybrid"): // Zamba 2: a recurrent layer with attention beside it
+			kinds[at] = Both
 		case strings.Contains(t, "linear"), strings.Contains(t, "mamba"), strings.Contains(t, "conv"), strings.Contains(t, "recurrent"):
 			kinds[at] = Recurrent
 		case strings.Contains(t, "attention"):

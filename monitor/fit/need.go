@@ -18,7 +18,7 @@ type Need struct {
 
 	Weights *uint64 `json:"weights_bytes,omitempty"`
 	// KV is the cache of keys and values, PerToken what one more token of context
-	// adds to it in all slots.
+	// adds to it in each slot.
 	KV       *uint64 `json:"kv_bytes,omitempty"`
 	PerToken *uint64 `json:"kv_bytes_per_token,omitempty"`
 	// State is what does not depend on the context: of recurrent layers, and of

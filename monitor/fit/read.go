@@ -42,7 +42,7 @@ func Read(data []byte) (Model, error) {
 // model is what the keys tell of a model.
 func (i info) model() Model {
 	b := &builder{info: i, family: familyName(i.architecture)}
-	for _, name := range []string{"block_count", "decoder_block_count"} {
+	for _, name := range []string{"decoder_block_count", "block_count"} {
 		if n, told := b.number(name, mostLayers); told && b.blocks == 0 {
 			b.blocks = n
 		}

@@ -1,10 +1,26 @@
 package fit
 
+import "strings"
+
 // windows marks the layers that keep a window only: as the file's pattern says, or
 // as the family has it.
 func (b *builder) windows(kinds []Kind) Reason {
 	family, known := slidings[b.family]
+	if b.family == "gemma4" && b.blocks%6 != 0 && b.blocks%5 == 0 { // E2B; the last layer keeps all
+		family.every = 5
+	}
+	if b.unreadable("attention.sliding_window", mostContext) && !(known && family.every == 0) {
+		return ReasonImplausible
+	}
 	size, told := b.number("attention.sliding_window", mostContext)
+	if letters := strings.ToUpper(b.text("attention.sliding_window_pattern")); letters != "" { // EXAONE 4: "LLLG"
+		for at := range kinds {
+			if letters[at%len(letters)] == 'L' {
+				b.mark(kinds, at)
+			}
+		}
+		return ""
+	}
 	if pattern, given := b.list("attention.sliding_window_pattern", mostLayers); given {
 		if len(pattern) < b.blocks-b.number1("nextn_predict_layers") {
 			return ReasonListLeftOut
@@ -16,7 +32,7 @@ func (b *builder) windows(kinds []Kind) Reason {
 		}
 		return ""
 	}
-	if b.leftOut("attention.sliding_window_pattern") {
+	if b.leftOut("attention.sliding_window_pattern") && family.every == 0 {
 		return ReasonListLeftOut
 	}
 	every, given := b.number("attention.sliding_window_pattern", mostLayers)
