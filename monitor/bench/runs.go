@@ -35,7 +35,7 @@ func (b *bench) repeat(ctx context.Context, t *Test, output int, text func() str
 		if !p.Dropped {
 			p.Run++
 		}
-		if n := len(t.Runs); n > 0 {
+		if n := len(t.Runs); n > 1 { // the first one does not count anyway
 			p.Void = t.Runs[n-1].Void
 		}
 		r, err := b.run(ctx, b.prompt(text(), output, b.result.Options.Context), p)
