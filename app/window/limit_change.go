@@ -20,7 +20,7 @@ type changeCard struct {
 	rows   *pool[*beforeAfterRow]
 	notes  *pool[*noteRow]
 	fits   *words
-	fit    *pool[*factRow]
+	fit    *pool[*verdictRow]
 	hands  *pool[*handRow]
 	button *commandButton
 }
@@ -30,7 +30,7 @@ func newChangeCard(do func(view.Action)) *changeCard {
 	c.title.size = theme.SizeNameSubHeadingText
 	c.rows = newPool(4, newBeforeAfterRow)
 	c.notes = newPool(6, newNoteRow)
-	c.fit = newPool(line, func() *factRow { return newListRow(newTips()) })
+	c.fit = newPool(6, newVerdictRow)
 	c.hands = newPool(6, newHandRow)
 	c.button.Importance = widget.HighImportance
 	button := container.New(arrange{
@@ -61,7 +61,9 @@ func (c *changeCard) set(change *view.LimitChange) bool {
 		row.set(change.Notes[i], loud)
 	}
 	c.fits.set(change.FitsTitle)
-	setList(c.fit, change.Fits)
+	for i, row := range c.fit.take(len(change.Fits)) {
+		row.set(change.Fits[i])
+	}
 	var hands []view.ByHand
 	for _, h := range []view.ByHand{change.Pin, change.Hand} {
 		if h.Command != "" {

@@ -244,6 +244,35 @@ func (r *plannedRow) CreateRenderer() fyne.WidgetRenderer {
 	return widget.NewSimpleRenderer(r.box)
 }
 
+// verdictRow is a model, and below it whether it fits.
+type verdictRow struct {
+	boxed
+	mark       *sign
+	name, text *words
+}
+
+func newVerdictRow() *verdictRow {
+	r := &verdictRow{mark: newSign(), name: strong(), text: caption().wrapped()}
+	r.box = container.New(arrange{
+		func(width float32) float32 { return r.name.lineHeight() + r.text.heightFor(width-gutter) },
+		func(size fyne.Size) {
+			h := r.name.lineHeight()
+			put(r.mark.image, 0, (h-glyph)/2, glyph, glyph)
+			put(r.name, gutter, 0, size.Width-gutter, h)
+			put(r.text, gutter, h, size.Width-gutter, size.Height-h)
+		},
+	}, r.mark.image, r.name, r.text)
+	r.ExtendBaseWidget(r)
+	return r
+}
+
+func (r *verdictRow) set(row view.Row) {
+	r.mark.set(row.Level)
+	r.name.set(row.Label)
+	r.text.set(row.Text)
+	relayout(r.box)
+}
+
 // sumRow is one part and the sum behind it, to be checked by hand.
 type sumRow struct {
 	boxed

@@ -85,7 +85,7 @@ var plannerScenes = []struct {
 	}},
 	{name: "planner-over-zh-dark", model: "deepseek-r1:70b", lang: "zh", dark: true},
 	{name: "planner-unknown-en-light", model: "hf.co/unsloth/Newest-Architecture-30B-GGUF:UD-Q4_K_XL", lang: "en"},
-	{name: "planner-narrow-en-light", model: "qwen3:32b", lang: "en", width: 320},
+	{name: "planner-narrow-en-light", model: "qwen3:32b", lang: "en", width: 340},
 }
 
 func TestPlannerGolden(t *testing.T) {
@@ -148,4 +148,20 @@ func plannerStage(t *testing.T, a *fakeAgent, u monitor.Update, lang string, dar
 	p.snapshot = u.Snapshot
 	w.apply(p)
 	return w
+}
+
+// What will fit under another limit stands in its dialog, each name above its verdict.
+func TestWhatFitsUnderALimitGolden(t *testing.T) {
+	u := roomy(nil)
+	w := plannerStage(t, newFakeAgent(), u, "en", false)
+	w.limit.explain = func(to uint64) *view.LimitChange {
+		return &view.LimitChange{Title: "Set the GPU limit to 26.0 GiB", FitsTitle: "What fits then", Fits: []view.Row{
+			{Label: "qwen3:32b", Text: "does not fit, over by 4.2 GiB (memory the system can give up) · context 4,096 → 32,768, cache 8.0 GiB", Level: view.Critical, Share: -1},
+			{Label: "hf.co/unsloth/Qwen3-Coder-30B-A3B-Instruct-1M-GGUF:UD-Q4_K_XL", Text: "borderline, 1.0 GiB to spare (GPU limit)", Level: view.Warning, Share: -1},
+			{Label: "qwen3:14b", Text: "fits, 9.0 GiB to spare (GPU limit)", Level: view.Normal, Share: -1}}}
+	}
+	w.show(pageLimit)
+	w.limit.set(w.shown.words, w.shown.view.Limit)
+	w.Resize(fyne.NewSize(windowSize.Width, w.wholeHeight()))
+	golden(t, "limit-fits-en-light.png", w)
 }
