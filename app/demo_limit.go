@@ -33,8 +33,11 @@ func (d *demoLimit) Set(ctx context.Context, limit wired.MiB, lease time.Duratio
 	return d.helper.Set(ctx, limit, lease)
 }
 
-func (d *demoLimit) Confirm(ctx context.Context) error { return d.helper.Confirm(ctx) }
-func (d *demoLimit) Reset(ctx context.Context) error   { return d.helper.Reset(ctx) }
+func (d *demoLimit) Confirm(ctx context.Context, limit wired.MiB) error {
+	return d.helper.Confirm(ctx, limit)
+}
+
+func (d *demoLimit) Reset(ctx context.Context) error { return d.helper.Reset(ctx) }
 
 // Restart restarts the one server there is.
 func (d *demoLimit) Restart(context.Context, string) error {

@@ -17,7 +17,8 @@ type Limiter interface {
 	// Helper says how the helper stands; it is asked now and then, not every tick.
 	Helper(context.Context) HelperState
 	Set(ctx context.Context, limit wired.MiB, lease time.Duration) error
-	Confirm(context.Context) error
+	// Confirm ends a trial: of that limit alone, or of any for 0.
+	Confirm(ctx context.Context, limit wired.MiB) error
 	Reset(context.Context) error
 	// Restart ends the model server of a backend and starts it again.
 	Restart(ctx context.Context, backend string) error

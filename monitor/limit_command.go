@@ -51,7 +51,7 @@ func (m *Monitor) changeLimit(ctx context.Context, c Command) error {
 	var err error
 	switch c.Kind {
 	case CommandConfirmLimit:
-		err = limiter.Confirm(ctx)
+		err = limiter.Confirm(ctx, 0)
 	case CommandResetLimit:
 		err = limiter.Reset(ctx)
 	case CommandSetLimit:

@@ -29,6 +29,7 @@ type limitMachine struct {
 	helperAsks int
 	helperWait time.Duration
 	confirms   int
+	meanwhile  func(*limitMachine) // happens just before the first Confirm
 	confirmErr error
 	restarts   []string
 	deaf       bool   // Metal does not follow
@@ -109,16 +110,23 @@ func (l *limitMachine) Set(_ context.Context, limit wired.MiB, lease time.Durati
 	return nil
 }
 
-func (l *limitMachine) Confirm(context.Context) error {
+func (l *limitMachine) Confirm(_ context.Context, limit wired.MiB) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.confirms++
+	if l.meanwhile != nil {
+		l.meanwhile(l)
+		l.meanwhile = nil
+	}
 	if l.confirmErr != nil {
 		return l.confirmErr
 	}
 	l.expire()
 	if l.lease == nil {
 		return errors.New("nothing to confirm")
+	}
+	if limit != 0 && limit != l.lease.Value {
+		return errors.New("another limit is on trial")
 	}
 	l.remembered, l.lease = new(l.lease.Value), nil
 	return nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"plimsoll/metal"
+	"plimsoll/metal/wired"
 )
 
 const (
@@ -47,7 +48,7 @@ func (m *Monitor) confirmTrial(s *Snapshot) {
 	t.tried, t.asked = true, now
 	value := t.value
 	m.beside(helperTimeout, func(ctx context.Context) {
-		if err := m.config.Limiter.Confirm(ctx); err != nil {
+		if err := m.config.Limiter.Confirm(ctx, wired.MiB(value>>20)); err != nil {
 			m.log.Warn("a raised GPU limit is not confirmed", "bytes", value, "error", err)
 			return
 		}

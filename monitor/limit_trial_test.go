@@ -82,6 +82,31 @@ func TestARaisedLimitConfirmsItself(t *testing.T) {
 	}
 }
 
+// A limit that is raised while another one is being confirmed is not kept with it.
+func TestAnotherLimitIsNotConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		machine := newLimitMachine()
+		machine.meanwhile = func(l *limitMachine) {
+			l.set, l.lease, l.until = 28000, &wired.Lease{Value: 28000}, time.Now().Add(wired.LeaseDefault)
+		}
+		m, box := limited(t, machine)
+		began := time.Now()
+		if err := m.Do(t.Context(), Command{Kind: CommandSetLimit, Bytes: new(uint64(26000 << 20))}); err != nil {
+			t.Fatal(err)
+		}
+		u := until(t, box, "the other one is on trial", func(u Update) bool {
+			return u.Snapshot.Limit != nil && u.Snapshot.Limit.Lease != nil && u.Snapshot.Limit.Lease.Value == 28000<<20
+		})
+		if l := u.Snapshot.Limit; l.Remembered != nil {
+			t.Errorf("%d is remembered", *l.Remembered)
+		}
+		u = until(t, box, "the trial is over", func(u Update) bool { return u.Snapshot.Limit.Lease == nil })
+		if l, took := u.Snapshot.Limit, u.Snapshot.Taken.Sub(began); l.Remembered == nil || *l.Remembered != 28000<<20 || took < 2*trialCalm {
+			t.Errorf("after %v: %+v", took, l)
+		}
+	})
+}
+
 // Only an agent confirms: a look at the machine from a terminal does not.
 func TestALookConfirmsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

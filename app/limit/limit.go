@@ -153,9 +153,10 @@ func (l *Limiter) Reset(ctx context.Context) error {
 	return err
 }
 
-// Confirm ends the trial of a raised limit: it stays. Only the helper has trials.
-func (l *Limiter) Confirm(ctx context.Context) error {
-	return l.through(ctx, func() error { return l.client.Confirm(ctx) }, func() error { return ErrNoTrial })
+// Confirm ends the trial of a raised limit, of any for 0: it stays. Only the helper
+// has trials.
+func (l *Limiter) Confirm(ctx context.Context, limit wired.MiB) error {
+	return l.through(ctx, func() error { return l.client.Confirm(ctx, limit) }, func() error { return ErrNoTrial })
 }
 
 // through has the helper do it, or else another.

@@ -159,7 +159,7 @@ func TestThroughTheHelper(t *testing.T) {
 	if state.Set != 26624 || state.Lease == nil || state.Lease.Previous != 0 || state.Remembered != nil {
 		t.Errorf("after raising: %+v", state)
 	}
-	check(t, s.Confirm(t.Context()))
+	check(t, s.Confirm(t.Context(), 0))
 	if state, err = s.State(); err != nil || state.Lease != nil || state.Remembered == nil || *state.Remembered != 26624 {
 		t.Errorf("after confirming: %+v, %v", state, err)
 	}
@@ -167,7 +167,7 @@ func TestThroughTheHelper(t *testing.T) {
 	if state, err = s.State(); err != nil || state.Set != 0 || state.Remembered != nil {
 		t.Errorf("after the reset: %+v, %v", state, err)
 	}
-	if err := s.Confirm(t.Context()); codeOf(err) != wired.CodeNoLease {
+	if err := s.Confirm(t.Context(), 0); codeOf(err) != wired.CodeNoLease {
 		t.Errorf("confirming nothing: %v", err)
 	}
 	if s.args("osascript") != "" {
@@ -190,7 +190,7 @@ func TestWithoutTheHelperAPersonIsAsked(t *testing.T) {
 		if got := s.args("osascript"); !strings.Contains(got, "\n"+key+"=0\n") {
 			t.Errorf("%s: asked with\n%s", key, got)
 		}
-		if err := s.Confirm(t.Context()); codeOf(err) != wired.CodeNoLease {
+		if err := s.Confirm(t.Context(), 0); codeOf(err) != wired.CodeNoLease {
 			t.Errorf("confirming: %v", err)
 		}
 		if command, err := s.ByHand(24576); err != nil || command != "sudo sysctl "+want {

@@ -218,7 +218,7 @@ func TestHelper(t *testing.T) {
 		t.Errorf("a lease is open, and it ended with %v", status)
 	}
 	m.start()
-	must(t, c.Confirm(ctx))
+	must(t, c.Confirm(ctx, 0))
 	must(t, c.Set(ctx, 20000, 0))
 	if s := m.state(); s.Set != 20000 || s.Lease != nil || *s.Remembered != 20000 {
 		t.Errorf("lowered: %+v", s)

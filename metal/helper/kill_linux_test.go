@@ -22,7 +22,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	}
 	confirmed := func(m *mac, v wired.MiB) {
 		raised(m, v)
-		must(m.t, m.client().Confirm(m.t.Context()))
+		must(m.t, m.client().Confirm(m.t.Context(), 0))
 	}
 	restarted := func(m *mac) {
 		m.put("kern.bootsessionuuid", "boot 2")
@@ -147,7 +147,7 @@ func TestFrozenStart(t *testing.T) {
 	m := newMac(t)
 	m.start()
 	must(t, m.client().Set(t.Context(), 28672, time.Minute))
-	must(t, m.client().Confirm(t.Context()))
+	must(t, m.client().Confirm(t.Context(), 0))
 	m.stop()
 	for i, want := range []uint64{28672, 0, 0} {
 		m.put("kern.bootsessionuuid", fmt.Sprint("boot ", i+2))
@@ -183,7 +183,7 @@ func TestFilesOfOthers(t *testing.T) {
 				m := newMac(t)
 				m.start()
 				must(t, m.client().Set(t.Context(), 20000, time.Minute))
-				must(t, m.client().Confirm(t.Context()))
+				must(t, m.client().Confirm(t.Context(), 0))
 				m.stop()
 				spoil(m, m.path("home/"+file))
 				m.put("kern.bootsessionuuid", "boot 2")

@@ -144,12 +144,15 @@ func (t *change) lower(limit, base MiB, peer int) error {
 	return errors.Join(t.save(), t.audit("user %d: lowered to %d MiB, before it %d", peer, limit, before))
 }
 
-// confirm ends a trial for good.
-func (t *change) confirm(peer int) error {
+// confirm ends a trial for good: the one that is meant, where somebody may have begun
+// another meanwhile.
+func (t *change) confirm(r request, peer int) error {
 	l := t.rec.Lease
 	switch {
 	case l == nil:
 		return failure(CodeNoLease, "no limit is on trial", nil)
+	case r.limit != 0 && r.limit != l.Value:
+		return failure(CodeChanged, fmt.Sprintf("%d MiB is on trial and not %d", l.Value, r.limit), nil)
 	case t.set != l.Value:
 		return failure(CodeChanged, fmt.Sprintf("%d MiB is set and not the %d on trial", t.set, l.Value), nil)
 	}

@@ -31,8 +31,15 @@ func (c *Client) Set(ctx context.Context, limit MiB, lease time.Duration) error 
 	return c.change(ctx, line)
 }
 
-// Confirm ends the trial: the limit stays and is remembered.
-func (c *Client) Confirm(ctx context.Context) error { return c.change(ctx, "confirm") }
+// Confirm ends the trial: the limit stays and is remembered. It fails with
+// CodeChanged when another limit than the one that is named is on trial; 0 names
+// none.
+func (c *Client) Confirm(ctx context.Context, limit MiB) error {
+	if limit == 0 {
+		return c.change(ctx, "confirm")
+	}
+	return c.change(ctx, fmt.Sprintf("confirm %d", limit))
+}
 
 // Reset goes back to the system's default and forgets what was remembered.
 func (c *Client) Reset(ctx context.Context) error { return c.change(ctx, "reset") }

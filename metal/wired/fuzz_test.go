@@ -15,7 +15,7 @@ import (
 // are, nothing is ever written but 0 and what is within the bounds, and the answer
 // is one of the known ones.
 func FuzzProtocol(f *testing.F) {
-	f.Add(uint16(32), true, []byte("set 26624 lease 120\nconfirm\nset 20000\nreset\nversion\n"))
+	f.Add(uint16(32), true, []byte("set 26624 lease 120\nconfirm\nset 20000\nreset\nversion\nconfirm 20000\n"))
 	f.Add(uint16(16), false, []byte("set 12000 lease 30\n\x01set 12288 lease 600\n\x02\nconfirm\n\x03"))
 	f.Add(uint16(8), true, []byte("set 4096 lease 30\nset 4097 lease 30\nset 0\n"))
 	f.Add(uint16(512), true, []byte("set 507904 lease 600\nset 507905 lease 600\nset 99999999 lease 1\n"))
@@ -79,7 +79,7 @@ func drive(t *testing.T, s *Server, m *fakeMac, line []byte) {
 // written tells whether a line is the one way to write a request.
 func written(r request, line string) bool {
 	text := r.verb
-	if r.verb == "set" {
+	if r.verb == "set" || r.limit > 0 {
 		text += " " + strconv.FormatUint(uint64(r.limit), 10)
 	}
 	lease := " lease " + strconv.FormatInt(int64(r.lease/time.Second), 10)

@@ -85,6 +85,16 @@ user 0: back to the default, before it 26624 MiB` {
 	}
 }
 
+// TestConfirmOfOne: a trial that was begun meanwhile is not the one that is meant.
+func TestConfirmOfOne(t *testing.T) {
+	m := newFakeMac(32 * gib)
+	s := NewServer(m, "1")
+	want(t, s, "confirm 26624 → "+CodeNoLease, "set 26624 lease 60 → ", "set 28672 lease 60 → ", "confirm 26624 → "+CodeChanged)
+	stands(t, m, 28672, 0, 28672)
+	want(t, s, "confirm 28672 → ")
+	stands(t, m, 28672, 28672, 0)
+}
+
 func TestRaisingTakesALease(t *testing.T) {
 	m := newFakeMac(32 * gib)
 	s := NewServer(m, "1")

@@ -14,7 +14,8 @@ import (
 //
 //	set N lease SECONDS   N in MiB, SECONDS from 30 to 600
 //	set N                 the same where the limit is lowered
-//	confirm
+//	confirm               what is on trial
+//	confirm N             the same where that is N, and nothing else
 //	reset
 //	version
 const Protocol = 1
@@ -36,8 +37,8 @@ type answer struct {
 
 // request is one request as it was parsed.
 type request struct {
-	verb  string // "set", "confirm", "reset" or "version"
-	limit MiB
+	verb  string        // "set", "confirm", "reset" or "version"
+	limit MiB           // of set; of confirm the one that is meant, 0 for any
 	lease time.Duration // 0: none was named
 }
 
@@ -49,6 +50,7 @@ func parse(line string) (request, bool) {
 	switch {
 	case len(words) == 1:
 		return r, r.verb == "confirm" || r.verb == "reset" || r.verb == "version"
+	case r.verb == "confirm" && len(words) == 2 && words[1] != "0":
 	case r.verb != "set" || len(words) != 2 && (len(words) != 4 || words[2] != "lease"):
 		return request{}, false
 	}

@@ -161,7 +161,7 @@ func (s *Server) do(r request, peer int) error {
 	case err != nil:
 		return err
 	case r.verb == "confirm":
-		return t.confirm(peer)
+		return t.confirm(r, peer)
 	}
 	return t.setLimit(r, peer)
 }

@@ -48,7 +48,7 @@ func TestGarbage(t *testing.T) {
 		"set 026624 lease 120\n", "set 0x6800 lease 120\n", "set 2e4 lease 120\n", "set 26_624 lease 120\n", "set 26624.0 lease 120\n",
 		"set 266240000 lease 120\n", "set 18446744073709551616 lease 120\n", "set 26624 lease 1e2\n", "set 26624 lease -1\n",
 		"set 26624 lease 1000000\n", "set 26624 lease 120\r\n", "set 26624 lease 120\x00\n", "set ２６６２４ lease 120\n",
-		"reset \n", "reset 0\n", "confirm 1\n", "version 1\n", "reset\nset 26624 lease 120\n", "reset\n\n",
+		"reset \n", "reset 0\n", "confirm 0\n", "confirm 01\n", "confirm -1\n", "confirm 1 lease 30\n", "confirm \n", "version 1\n", "reset\nset 26624 lease 120\n", "reset\n\n",
 		strings.Repeat("a", 63) + "\n", strings.Repeat("a", 64) + "\n", strings.Repeat("a", 1<<20) + "\n", "\x00\xff\xfe\n", "GET / HTTP/1.1\n",
 		"set 26624;reset lease 120\n", "set $(id) lease 120\n", "../../etc/passwd\n",
 	} {
@@ -288,7 +288,7 @@ func TestClient(t *testing.T) {
 	if l := m.state(t).Lease; l.Left != 31*time.Second {
 		t.Errorf("half a second was not rounded up: %v", l.Left)
 	}
-	if err := errors.Join(c.Confirm(ctx), c.Set(ctx, 20000, 0)); err != nil {
+	if err := errors.Join(c.Confirm(ctx, 0), c.Set(ctx, 20000, 0)); err != nil {
 		t.Fatal(err)
 	}
 	stands(t, m, 20000, 20000, 0)

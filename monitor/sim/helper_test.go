@@ -56,7 +56,7 @@ func TestAConfirmedLimitStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.Advance(time.Minute)
-	if err := c.Confirm(t.Context()); err != nil {
+	if err := c.Confirm(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	clock.Advance(time.Hour)
@@ -95,7 +95,7 @@ func TestTheHelperRefuses(t *testing.T) {
 	}{
 		{"more than is safe", c.Set(t.Context(), 29000, 120*time.Second), wired.CodeBounds},
 		{"raising without a trial", c.Set(t.Context(), 26000, 0), wired.CodeNeedsLease},
-		{"nothing to confirm", c.Confirm(t.Context()), wired.CodeNoLease},
+		{"nothing to confirm", c.Confirm(t.Context(), 0), wired.CodeNoLease},
 	} {
 		coded, ok := errors.AsType[*wired.Error](test.err)
 		if !ok || coded.Code() != test.code {
