@@ -173,6 +173,32 @@ var table = []check{
 		run: func(j *job) error { return j.do(nil, []string{"build/bench", "idle"}) },
 	},
 	{
+		name: "fit", what: "the planner's caches against what engines logged, was published or follows by hand", long: true,
+		after: []string{"programs"}, needs: []string{"checks"},
+		run: func(j *job) error { return j.do(nil, []string{"build/bench", "fit"}) },
+	},
+	{
+		name: "meter", what: "what the meter adds to answers, at 20,000 chunks a second", long: true, only: "linux",
+		after: []string{"programs"}, needs: []string{"checks"}, limit: 20 * time.Minute,
+		run: func(j *job) error { return j.do(nil, []string{"build/bench", "meter"}) },
+	},
+	{
+		name: "streams", what: "100,000 streams of random shape through the meter: none changed, none lost", long: true, limit: 30 * time.Minute,
+		run: func(j *job) error {
+			return j.do(append(noCgo, "PLIMSOLL_LONG=1"), []string{"go", "test", "-count=1", "-timeout=25m", "-run", "Random", "./monitor/meter"})
+		},
+	},
+	{
+		name: "polls", what: "what the agent's questions cost the model servers", long: true, only: "linux",
+		after: []string{"programs", "ollama"}, needs: []string{"checks"},
+		run: func(j *job) error { return j.do(nil, []string{"build/bench", "polls"}) },
+	},
+	{
+		name: "agree", what: "two benchmarks of one model on a real server agree, and a second client voids one", long: true, only: "linux",
+		after: []string{"programs", "ollama"}, needs: []string{"checks"}, limit: 20 * time.Minute,
+		run: func(j *job) error { return j.do(nil, []string{"build/bench", "agree"}) },
+	},
+	{
 		name: "soak", what: "what grows in an agent over hours of the demo's life", long: true, only: "linux",
 		after: []string{"programs"}, needs: []string{"checks"}, limit: 15 * time.Minute,
 		run: func(j *job) error { return j.do(nil, []string{"build/bench", "soak"}) },
