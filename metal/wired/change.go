@@ -94,7 +94,7 @@ func (t *change) setLimit(r request, peer int) error {
 	switch {
 	case r.limit < base, r.limit == base && t.rec.Lease != nil:
 		return t.lower(r.limit, base, peer)
-	case r.limit == base && t.rec.Remembered != nil && t.rec.Remembered.Value == base:
+	case r.limit == base && t.rec.Remembered != nil && t.rec.Remembered.Value == base && t.rec.Refused == "":
 		return nil
 	case r.lease < LeaseLeast || r.lease > LeaseMost:
 		return failure(CodeNeedsLease, fmt.Sprintf("raising takes a lease of %d to %d s", LeaseLeast/time.Second, LeaseMost/time.Second), nil)

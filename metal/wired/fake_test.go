@@ -31,7 +31,7 @@ type fakeMac struct {
 
 	cut        int // the step at which the process is cut off, from 1; 0: none
 	steps      int
-	fail       map[string]error              // errors of "set", "get", "get after set", "write", "read FILE", "audit", "ram", "boot", "clock"
+	fail       map[string]error              // errors of "set", "get", "get after set", "write", "after write", "read FILE", "audit", "ram", "boot", "clock"
 	takes      func(uint64) uint64           // what the system makes of a value
 	delay      time.Duration                 // before each line of the audit
 	continuous func() (time.Duration, error) // instead of now
@@ -135,7 +135,7 @@ func (m *fakeMac) Write(name string, data []byte) error {
 	m.files[name] = string(data)
 	delete(m.fail, "read "+name)
 	m.step()
-	return nil
+	return m.fail["after write"]
 }
 
 // restart starts the system again: the limit is gone, the files stay.

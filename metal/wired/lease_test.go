@@ -123,6 +123,11 @@ func TestLowering(t *testing.T) {
 	stands(t, m, 18000, 18000, 0)
 	want(t, s, "set 28672 lease 120 → ", "set 0 → ")
 	stands(t, m, 0, 0, 0)
+
+	// Back to one that somebody else set: it is not remembered for that.
+	m.sysctls[mibKey] = 20000
+	want(t, s, "set 28672 lease 120 → ", "set 20000 → ")
+	stands(t, m, 20000, 0, 0)
 }
 
 // TestSomebodyElse: root may set the limit by hand at any time.
@@ -137,6 +142,36 @@ func TestSomebodyElse(t *testing.T) {
 		m.now += time.Minute
 		tick(t, s, false)
 		stands(t, m, 27000, 0, 0)
+	})
+	t.Run("while another is remembered", func(t *testing.T) {
+		m := newFakeMac(32 * gib)
+		s := NewServer(m, "1")
+		want(t, s, "set 26624 lease 60 → ", "confirm → ")
+		byHand(27000, m)
+		want(t, s, "set 27000 → "+CodeNeedsLease, "set 27000 lease 60 → ", "confirm → ")
+		stands(t, m, 27000, 27000, 0)
+	})
+	t.Run("after a start that froze", func(t *testing.T) {
+		for value, after := range map[uint64]string{26624: "set 26624 lease 60 → ", 28000: "set 27000 → "} {
+			m := newFakeMac(32 * gib)
+			s := NewServer(m, "1")
+			want(t, s, "set 26624 lease 60 → ", "confirm → ")
+			for range 2 {
+				m.restart()
+				_, _ = s.Tick()
+			}
+			if got := m.state(t).Refused; got != RefusedPending {
+				t.Fatalf("refused %q", got)
+			}
+			byHand(value, m)
+			want(t, s, after)
+			if value == 26624 {
+				want(t, s, "confirm → ")
+			}
+			if got := m.state(t).Refused; got != "" {
+				t.Errorf("a person wants it, and it is refused: %q", got)
+			}
+		}
 	})
 	t.Run("outside the bounds, it never comes back", func(t *testing.T) {
 		for _, value := range []uint64{30000, 1000} {
@@ -173,6 +208,64 @@ func TestSomebodyElse(t *testing.T) {
 			stands(t, m, MiB(test.after), 26624, 0)
 		}
 	})
+}
+
+// TestBoundsInBetween: what was within the bounds when it was written down is checked
+// again before it is used.
+func TestBoundsInBetween(t *testing.T) {
+	m := newFakeMac(32 * gib)
+	s := NewServer(m, "1")
+	want(t, s, "set 26624 lease 60 → ", "confirm → ", "set 28672 lease 60 → ")
+	m.ram = 16 * gib
+	want(t, s, "confirm → "+CodeBounds)
+	m.now += time.Minute
+	tick(t, s, false)
+	stands(t, m, 0, 26624, 0)
+
+	c, err := s.begin()
+	if err == nil {
+		err = c.write(26624)
+	}
+	if codeOf(err) != CodeBounds || m.limit() != 0 {
+		t.Errorf("%d is set, %v", m.limit(), err)
+	}
+}
+
+// TestClockBackwards: a lease that would last longer than any may is over.
+func TestClockBackwards(t *testing.T) {
+	m := newFakeMac(32 * gib)
+	s := NewServer(m, "1")
+	m.now = time.Hour
+	want(t, s, "set 26624 lease 60 → ")
+	m.now -= 10 * time.Minute
+	tick(t, s, false)
+	stands(t, m, 0, 0, 0)
+}
+
+// TestNothingToTakeBack: a trial that somebody has ended writes nothing when it is over.
+func TestNothingToTakeBack(t *testing.T) {
+	m := newFakeMac(32 * gib)
+	s := NewServer(m, "1")
+	want(t, s, "set 26624 lease 60 → ")
+	m.sysctls[mibKey] = 0
+	m.now += time.Minute
+	tick(t, s, false)
+	if len(m.written) != 1 || len(m.audit) != 1 {
+		t.Errorf("written %d, noted %q", m.written, m.audit)
+	}
+}
+
+// TestConfirmedAndNotSynced: a record that was replaced before its folder could be
+// synced counts: the limit and the record agree.
+func TestConfirmedAndNotSynced(t *testing.T) {
+	m := newFakeMac(32 * gib)
+	s := NewServer(m, "1")
+	want(t, s, "set 26624 lease 60 → ")
+	m.fail["after write"] = errors.New("broken")
+	want(t, s, "confirm → "+CodeFailed)
+	clear(m.fail)
+	tick(t, s, false)
+	stands(t, m, 26624, 26624, 0)
 }
 
 // TestLostRecord: a trial whose record goes away ends at once.
@@ -367,8 +460,8 @@ func TestCase48(t *testing.T) {
 	s := NewServer(m, "1")
 	want(t, s, "set 54000 lease 30 → ", "confirm → ", "set 0 → ")
 	stands(t, m, 0, 0, 0)
-	if got := m.written[len(m.written)-1]; got != 0 {
-		t.Errorf("written: %d", got)
+	if got := m.written[len(m.written)-1]; got != 0 || m.state(t).Remembered != nil {
+		t.Errorf("written: %d, %+v", got, m.state(t))
 	}
 	const byDefault = 55662788608 // Metal's word, 51.84 GiB
 	a := Advise(Machine{RAM: 68719476736, Default: byDefault})

@@ -225,6 +225,18 @@ func TestRate(t *testing.T) {
 }
 
 // TestReplay: a request that is sent again is a request: a confirmation finds
+// TestRateWhenTheClockGoesBack: that costs nobody anything.
+func TestRateWhenTheClockGoesBack(t *testing.T) {
+	m := newFakeMac(32 * gib)
+	s := NewServer(m, "1")
+	for _, now := range []time.Duration{time.Hour, 0, 0} {
+		m.now = now
+		if got := ask(s, 501, "version"); got != "" {
+			t.Errorf("at %v: %q", now, got)
+		}
+	}
+}
+
 // nothing on trial, and what comes back is what was there first.
 func TestReplay(t *testing.T) {
 	m := newFakeMac(32 * gib)
