@@ -39,12 +39,19 @@ func (sc *scene) diagnosis() Row {
 	return row
 }
 
-// diagnosisAction is the click that helps, nil when only a person can.
+// diagnosisAction is the click that helps, nil when only a person can, or when an
+// alert offers the same.
 func (sc *scene) diagnosisAction() *Action {
-	if sc.s.Diagnosis == nil {
+	if sc.s.Diagnosis == nil || sc.s.Diagnosis.Action == nil {
 		return nil
 	}
-	return sc.action(sc.s.Diagnosis.Action)
+	c := sc.s.Diagnosis.Action
+	for _, a := range sc.u.Alerts {
+		if a.Action != nil && a.Action.Kind == c.Kind && a.Action.Backend == c.Backend && a.Action.Model == c.Model {
+			return nil
+		}
+	}
+	return sc.action(c)
 }
 
 // slowness is the sentence of a cause and what to do about it.

@@ -64,6 +64,10 @@ func TestDiagnosisRow(t *testing.T) {
 	if v.DiagnosisAction == nil || v.DiagnosisAction.Label != "Unload gemma3:4b" {
 		t.Errorf("action %+v", v.DiagnosisAction)
 	}
+	same := monitor.Alert{ID: "pressure", Rule: "pressure", Severity: monitor.SeverityWarning, Action: s.Diagnosis.Action}
+	if v = In("en").Render(monitor.Update{Snapshot: s, Alerts: []monitor.Alert{same}}, now); v.DiagnosisAction != nil {
+		t.Errorf("an alert offers it already: %+v", v.DiagnosisAction)
+	}
 	v = In("zh").Render(monitor.Update{Snapshot: s}, now)
 	if !strings.Contains(v.Diagnosis.Text, "变慢：gemma3:4b 同时在工作") {
 		t.Errorf("%q", v.Diagnosis.Text)
