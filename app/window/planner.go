@@ -38,6 +38,7 @@ type plannerPage struct {
 	context      *contextSlider
 	cache, slots *widget.Select
 	labels       struct{ cache, slots *words }
+	tools        *fyne.Container // what is tried
 	facts        *pool[*factRow]
 	notes        *words
 	sumsTitle    *words
@@ -65,7 +66,8 @@ func newPlannerPage(ask func(monitor.PlanRequest), back func()) *plannerPage {
 	p.facts = newPool(line, func() *factRow { return newTableRow(newTips()) })
 	p.sums = newPool(6, newSumRow)
 	p.models = newPool(2, func() *plannedRow { return newPlannedRow(p.pick) })
-	p.cards.plan = newCard(newColumn(10, newColumn(4, p.name, p.verdict()), p.bar.box, p.context, p.choices(), p.facts.box, p.notes))
+	p.tools = newColumn(10, p.context, p.choices())
+	p.cards.plan = newCard(newColumn(10, newColumn(4, p.name, p.verdict()), p.bar.box, p.tools, p.facts.box, p.notes))
 	p.cards.models = newCard(newColumn(6, p.modelsTitle, p.models.box))
 	p.cards.sums = newCard(newColumn(8, p.sumsTitle, p.sums.box))
 	page := newColumn(gap, p.top(), p.cards.plan, p.cards.models, p.cards.sums)
@@ -152,15 +154,19 @@ func (p *plannerPage) translate() {
 // needsFlash reports that a cache type is to be had with flash attention only.
 func needsFlash(kind fit.CacheType) bool { return kind == fit.Q8 || kind == fit.Q4 }
 
-// open looks at a model, "" for the one that was looked at last.
+// open looks at a model, "" for the one that was looked at last, by what is free now.
 func (p *plannerPage) open(server, model string) {
+	p.look(server, model)
+	p.ask(p.asked)
+}
+
+func (p *plannerPage) look(server, model string) {
 	if model != "" && (server != p.asked.Backend || model != p.asked.Model) {
 		p.asked.Backend, p.asked.Model, p.asked.Context = server, model, 0
 		p.known, p.err = false, nil
 		p.context.follow(0, nil)
 		p.fill()
 	}
-	p.ask(p.asked)
 }
 
 // pick looks at a model of the list.
@@ -226,6 +232,7 @@ func (p *plannerPage) fill() {
 		return
 	}
 	p.name.set(p.asked.Model)
+	show(p.tools, p.asked.Model != "")
 	for i, row := range p.models.take(len(p.list)) {
 		row.set(p.list[i], p.list[i].Model == p.asked.Model && p.list[i].Backend == p.asked.Backend)
 	}

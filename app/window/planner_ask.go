@@ -101,6 +101,6 @@ func (w *window) askBuilds(struct{}) {
 
 // openPlanner shows the planner, with a model where one is named.
 func (w *window) openPlanner(server, model string) {
+	w.planner.look(server, model)
 	w.show(pagePlanner)
-	w.planner.open(server, model)
 }

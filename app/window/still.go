@@ -40,7 +40,15 @@ func shoot(opts options) error {
 	if opts.still.language != "" {
 		settings.Language = opts.still.language
 	}
-	img := draw(updates, settings, opts.page, opts.still)
+	var source agent
+	if opts.still.updates == "" {
+		path, _, err := agentSocket(opts.socket)
+		if err != nil {
+			return err
+		}
+		source = api.Dial(path)
+	}
+	img := draw(source, updates, settings, opts.page, opts.still)
 	return write(opts.still.file, img)
 }
 
@@ -99,8 +107,9 @@ func readUpdates(file string) ([]monitor.Update, error) {
 	return updates, nil
 }
 
-// draw makes the picture with Fyne's software renderer.
-func draw(updates []monitor.Update, settings api.Settings, page string, how still) image.Image {
+// draw makes the picture with Fyne's software renderer. What a page asks for it asks
+// of source; nil is nobody.
+func draw(source agent, updates []monitor.Update, settings api.Settings, page string, how still) image.Image {
 	variant := theme.VariantLight
 	if how.dark {
 		variant = theme.VariantDark
@@ -119,7 +128,8 @@ func draw(updates []monitor.Update, settings api.Settings, page string, how stil
 		}
 	}
 	session.change(func() {})
-	w := newWindow(stage.NewWindow(""), nil, nil)
+	w := newWindow(stage.NewWindow(""), source, nil)
+	w.work, w.do = func(f func()) { f() }, func(f func()) { f() }
 	defer w.Close()
 	if how.scale > 0 {
 		w.Canvas().(software.WindowlessCanvas).SetScale(float32(how.scale))

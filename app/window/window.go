@@ -131,7 +131,10 @@ func (w *window) keys() {
 func (w *window) show(page string) {
 	w.page = page
 	w.arrange()
-	if page == pageLimit {
+	switch page {
+	case pagePlanner:
+		w.planner.open("", "")
+	case pageLimit:
 		w.building.ask(struct{}{})
 	}
 }
