@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"slices"
 	"strings"
 
 	"plimsoll/monitor/backend"
@@ -40,6 +41,7 @@ type forecast struct {
 	rests forecastKey
 
 	planned, cache      *uint64
+	asked               *int
 	unplanned           fit.Reason
 	expected            *fit.Expected
 	read, readPer       *float64 // bytes for each token, and each token of context adds
@@ -57,6 +59,7 @@ type forecastKey struct {
 	version   string
 	options   fit.Options
 	logged    uint64
+	set       int // the context that a person set for the server
 }
 
 // mostForecasts bounds how many are remembered: more models than are ever resident.
@@ -76,6 +79,7 @@ func (m *Monitor) foresee(s *Snapshot) {
 		}
 		f := m.forecast(s.Subject(r.Backend, r.Model, build), place)
 		r.Planned, r.PlannedCache, r.Unplanned, r.Expected = f.planned, f.cache, f.unplanned, f.expected
+		r.Asked = f.asked
 		r.ReadPerToken, r.CachePerToken = f.read, f.readPer
 		f.judge(s, r, build)
 	}
@@ -93,6 +97,9 @@ func (m *Monitor) forecast(sub Subject, place Place) *forecast {
 	if logged := sub.logged(); logged != nil && logged.Cache != nil {
 		rests.logged = *logged.Cache
 	}
+	if k := sub.Settings; k != nil && k.ContextSet && k.Context != nil {
+		rests.set = *k.Context
+	}
 	key := residentKey(sub.Resident)
 	if f := m.foreseen.forecasts[key]; f != nil && f.rests == rests {
 		return f
@@ -103,7 +110,7 @@ func (m *Monitor) forecast(sub Subject, place Place) *forecast {
 	f := &forecast{rests: rests, options: place.options(sub), bandwidth: place.Bandwidth}
 	m.foreseen.forecasts[key] = f
 	n := sub.Model.Need(f.options)
-	f.planned, f.unplanned = n.Total, n.Unknown
+	f.planned, f.unplanned, f.asked = n.Total, n.Unknown, asked(sub, f.options)
 	if n.KV != nil {
 		f.cache = new(*n.KV)
 		if n.State != nil {
@@ -116,6 +123,19 @@ func (m *Monitor) forecast(sub Subject, place Place) *forecast {
 	}
 	f.read, f.readPer = readShort(sub.Model, f.options)
 	return f
+}
+
+// asked is the context that a resident model's Modelfile or its server's setting asks
+// for, in tokens, where the server runs it with another.
+func asked(sub Subject, o fit.Options) *int {
+	o.Context = sub.Model.Own
+	if k := sub.Settings; o.Context == 0 && k != nil && k.ContextSet && k.Context != nil {
+		o.Context = *k.Context
+	}
+	if n := sub.Model.Need(o); slices.Contains(n.Notes, fit.NoteReported) {
+		return &n.Asked
+	}
+	return nil
 }
 
 // judge says how near a model's usual rate comes to its ceiling, and the one word on it.

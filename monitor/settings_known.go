@@ -27,6 +27,8 @@ type ServerSettings struct {
 	// Context is the context length of a request that asks for none, in tokens
 	// (OLLAMA_CONTEXT_LENGTH, or what the server made of the GPU's memory).
 	Context *int `json:"context_tokens,omitempty"`
+	// ContextSet says that a person set it.
+	ContextSet bool `json:"context_set,omitzero"`
 	// CacheType is the type of the cache that was asked for (OLLAMA_KV_CACHE_TYPE). A
 	// model may have another, see Models.
 	CacheType string `json:"kv_cache_type,omitzero"`
@@ -184,7 +186,7 @@ func (k *ServerSettings) tell(t *serverlog.Settings) {
 		}
 	}
 	k.Parallel, k.Context, k.CacheType, k.Folder = t.Parallel, t.Context, t.CacheType, t.Models
-	k.MaxLoaded, k.MaxQueue = t.MaxLoaded, t.MaxQueue
+	k.MaxLoaded, k.MaxQueue, k.ContextSet = t.MaxLoaded, t.MaxQueue, t.ContextSet
 	if t.FlashAttention {
 		k.FlashAttention = new(true)
 	}

@@ -191,6 +191,10 @@ type Resident struct {
 	Planned      *uint64    `json:"planned_bytes,omitempty"`
 	PlannedCache *uint64    `json:"planned_cache_bytes,omitempty"`
 	Unplanned    fit.Reason `json:"unplanned,omitzero"`
+	// Asked is the context that its Modelfile or the server's setting asks for, in
+	// tokens, where its server runs it with another. Absent where both agree, where
+	// nobody asks, and where the server only keeps to a least context of its family.
+	Asked *int `json:"asked_context_tokens,omitempty"`
 	// Expected is how fast it can be with a short context.
 	Expected *fit.Expected `json:"expected,omitempty"`
 	// Efficiency is the share of its ceiling that its usual or newest decode rate

@@ -138,7 +138,11 @@ func (r *Renderer) needRows(p monitor.Plan) []Row {
 	}
 	rows = append(rows, row("compute", rough(n.Compute)), row("projector", optional(n.Projector)), row("draft", rough(n.Draft)), row("total", rough(n.Total)))
 	if p.Reported != nil {
-		rows = append(rows, row("reported", size(*p.Reported)))
+		label := "reported"
+		if p.Measured != nil && apart(*p.Reported, *p.Measured) {
+			label = "estimate"
+		}
+		rows = append(rows, row(label, size(*p.Reported)))
 	}
 	if p.Measured != nil {
 		rows = append(rows, row("measured", r.planned(n.Total, *p.Measured)))
@@ -202,6 +206,9 @@ func (r *Renderer) raiseRow(p monitor.Plan) Row {
 	c := p.Raise
 	if c == nil || p.Place.Before == nil || p.Place.GPU == nil {
 		return row
+	}
+	if size(*p.Place.Before) == size(*p.Place.GPU) && c.BeforeContext == c.AfterContext {
+		return row // it is the limit that is in force
 	}
 	args := Args{"From": size(*p.Place.Before), "To": size(*p.Place.GPU), "Before": r.FitVerdict(&c.Before)}
 	if c.BeforeContext != c.AfterContext {

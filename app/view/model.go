@@ -57,6 +57,12 @@ func (sc *scene) model(m *monitor.Resident) Model {
 	context := ""
 	if m.Context != nil && *m.Context > 0 {
 		context = tokens(*m.Context)
+		if m.Asked != nil {
+			context = sc.Text("view.model.asked", Args{"Value": context, "Asked": tokens(*m.Asked)})
+			if old == "" {
+				level = max(level, Warning)
+			}
+		}
 	}
 	bytes := modelBytes(m)
 	memory := ""
@@ -98,8 +104,14 @@ func estimated(m *monitor.Resident) bool {
 	if m.Size == nil || m.Footprint == nil || m.Cloud {
 		return false
 	}
-	planned, measured := float64(*m.Size), float64(*m.Footprint)
-	return max(planned, measured)-min(planned, measured) > estimateMargin*max(planned, measured)
+	return apart(*m.Size, *m.Footprint)
+}
+
+// apart tells whether what a server says is more than estimateMargin off what was
+// measured.
+func apart(told, measured uint64) bool {
+	a, b := float64(told), float64(measured)
+	return max(a, b)-min(a, b) > estimateMargin*max(a, b)
 }
 
 // state is what a model does or when it goes, in words.
@@ -178,7 +190,11 @@ func (sc *scene) modelDetail(m *monitor.Resident, old string) string {
 		if m.TrainedContext != nil && *m.TrainedContext > 0 {
 			trained = tokens(*m.TrainedContext)
 		}
-		context = sc.Text("view.fact.context", Args{"Value": tokens(*m.Context), "Trained": trained})
+		asked := ""
+		if m.Asked != nil {
+			asked = tokens(*m.Asked)
+		}
+		context = sc.Text("view.fact.context", Args{"Value": tokens(*m.Context), "Trained": trained, "Asked": asked})
 	}
 	capabilities := make([]string, 0, len(m.Capabilities))
 	for _, c := range m.Capabilities[:min(len(m.Capabilities), 8)] {

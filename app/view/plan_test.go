@@ -43,3 +43,18 @@ func TestUnplannedIsGreyAndSaysWhy(t *testing.T) {
 		t.Errorf("level %d, %q\n%s", m.Level, m.Text, m.Detail)
 	}
 }
+
+// Case 17: what was asked for stands beside what runs, and the row is marked.
+func TestContextThatIsNotWhatWasAskedFor(t *testing.T) {
+	u := withRequests()
+	u.Snapshot.Residents = []monitor.Resident{{Resident: backend.Resident{Backend: "ollama", Model: "qwen3.6:27b", Context: new(262144)}, Asked: new(16384)}}
+	for language, want := range map[string][2]string{
+		"en": {"256K (asked: 16K)", "Context: 256K tokens; 16K were asked for"},
+		"zh": {"256K（要求 16K）", "上下文：256K 个 token；请求的是 16K"},
+	} {
+		m := In(language).Render(u, noon).Models[0]
+		if !strings.Contains(m.Text, want[0]) || !strings.Contains(m.Detail, want[1]) || m.Level != Warning {
+			t.Errorf("level %d, %q\n%s", m.Level, m.Text, m.Detail)
+		}
+	}
+}

@@ -94,7 +94,13 @@ var singleSlot = set("mllama", "qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe", "
 // (server/sched.go).
 var floors = map[string]int{"gptoss": 8192, "qwen3vl": 8192, "qwen3vlmoe": 8192}
 
-const visionFloor = 2048
+const (
+	visionFloor  = 2048
+	highestFloor = 8192
+)
+
+// contextStep is what llama.cpp rounds a context up to (llama-context.cpp).
+const contextStep = 256
 
 // A picture of a cross-attention model (mllama) is so many tokens in so many
 // tiles, kept as f32 (fs/ggml).

@@ -133,8 +133,8 @@ func (m Model) plan(n *Need, o Options) {
 		n.Notes = append(n.Notes, NoteTrained)
 	}
 	if o.Reported > 0 && o.Reported != n.Context {
-		if o.Context > 0 || m.Own > 0 {
-			n.Asked = first(o.Context, m.Own)
+		if asked := first(o.Context, m.Own); asked > 0 && !m.raised(asked, o.Reported) {
+			n.Asked = asked
 			n.Notes = append(n.Notes, NoteReported)
 		}
 		n.Context = o.Reported
@@ -170,6 +170,13 @@ func (m Model) floor() int {
 		return visionFloor
 	}
 	return 0
+}
+
+// raised tells whether a server runs the model with more context than was asked for
+// as it always does: up to a floor that versions of it differ in, or to the next
+// contextStep (llama.cpp pads n_ctx).
+func (m Model) raised(asked, reported int) bool {
+	return reported > asked && (m.floor() > 0 && reported <= highestFloor || reported-asked < contextStep)
 }
 
 // flash tells whether flash attention is used: as somebody told, else as Ollama
