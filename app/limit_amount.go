@@ -19,11 +19,11 @@ var units = []struct {
 }{{"gib", 1 << 30}, {"gb", 1e9}, {"g", 1 << 30}, {"mib", 1 << 20}, {"mb", 1e6}, {"m", 1 << 20}, {"", 1 << 20}}
 
 // limitAmount reads a limit: "26624", "24GiB", "75%" of the memory, "recommended" or
-// "default", which is 0. Parts of a MiB are cut off.
+// "default", which is 0 as in the system's own setting. Parts of a MiB are cut off.
 func (p *program) limitAmount(text string, u monitor.Update) (wired.MiB, error) {
 	word := strings.ToLower(strings.TrimSpace(text))
 	switch word {
-	case "default":
+	case "default", "0":
 		return 0, nil
 	case "recommended":
 		return p.recommended(u)

@@ -111,7 +111,7 @@ func (p *program) limitStatusCommand() *cobra.Command {
 		ctx := cmd.Context()
 		l, err := p.thisLimit(ctx)
 		if errors.Is(err, errSimulated) {
-			return p.printSimulated(ctx)
+			return p.printSimulated(ctx, asJSON)
 		}
 		if err != nil {
 			return err
@@ -131,13 +131,17 @@ func (p *program) limitStatusCommand() *cobra.Command {
 	return cmd
 }
 
-// printSimulated is how the helper of a simulated Mac stands.
-func (p *program) printSimulated(ctx context.Context) error {
+// printSimulated is how the helper of a simulated Mac stands. It has no files and
+// nobody installs it, so those are left out.
+func (p *program) printSimulated(ctx context.Context, asJSON bool) error {
 	_, update, end, err := p.limitSource(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
+	if l := update.Snapshot.Limit; asJSON {
+		return json.NewEncoder(p.out).Encode(helperStatus{Helper: l.Helper, Own: wired.Protocol, Key: l.Key, Simulated: true})
+	}
 	fmt.Fprintln(p.out, p.words.Render(update, p.now(update)).Limit.Helper)
 	p.say(p.out, "limit.simulated")
 	return nil
@@ -155,12 +159,14 @@ type helperStatus struct {
 	Reason string `json:"reason,omitzero"`
 	// Key is the system's name for the limit.
 	Key string `json:"key"`
+	// Simulated is the demo's: the fields below are absent then.
+	Simulated bool `json:"simulated,omitzero"`
 	// Install and Hand are what a person types: to install the helper over ssh, and to
 	// go back to the system's default.
-	Install string `json:"install_command"`
-	Hand    string `json:"reset_command"`
+	Install string `json:"install_command,omitzero"`
+	Hand    string `json:"reset_command,omitzero"`
 	// Files are the places of all that an installation has.
-	Files []string `json:"files"`
+	Files []string `json:"files,omitzero"`
 }
 
 func statusOf(ctx context.Context, l localLimit) (helperStatus, error) {

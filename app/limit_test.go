@@ -255,6 +255,10 @@ func TestHelperOfTheSimulatedMac(t *testing.T) {
 		t.Errorf("status: exit code %d", code)
 	}
 	has(t, "status", out, "The helper is installed", "simulated Mac")
+	code, out, _ = w.run("--socket", socket, "limit", "status", "--json")
+	if want := `{"helper":"installed","own_protocol":1,"key":"iogpu.wired_limit_mb","simulated":true}` + "\n"; code != 0 || out != want {
+		t.Errorf("status --json: exit code %d, %s", code, out)
+	}
 }
 
 func TestLimitAmount(t *testing.T) {
@@ -262,13 +266,13 @@ func TestLimitAmount(t *testing.T) {
 	u := monitor.Update{Snapshot: &monitor.Snapshot{Machine: &metal.Machine{RAMBytes: new(uint64(32 << 30))}}}
 	for text, want := range map[string]wired.MiB{
 		"26624": 26624, "26624MiB": 26624, "26 GiB": 26624, "26gib": 26624, "26g": 26624, "25.5GiB": 26112, "26GB": 24795, "27000mb": 25749,
-		"75%": 24576, "66.6%": 21823, "default": 0, "Default": 0, " 24576 ": 24576,
+		"75%": 24576, "66.6%": 21823, "default": 0, "Default": 0, "0": 0, " 24576 ": 24576,
 	} {
 		if got, err := p.limitAmount(text, u); err != nil || got != want {
 			t.Errorf("%q is %d, %v, want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "0", "-1", "-5GiB", "abc", "NaN", "Inf", "1e300", "0.5", "0%", "100%", "-3%", "%", "GiB", "26TiB", "26GiBs", "0x10"} {
+	for _, text := range []string{"", "0GiB", "00", "-0", "-1", "-5GiB", "abc", "NaN", "Inf", "1e300", "0.5", "0%", "100%", "-3%", "%", "GiB", "26TiB", "26GiBs", "0x10"} {
 		if got, err := p.limitAmount(text, u); err == nil {
 			t.Errorf("%q is %d", text, got)
 		}
