@@ -55,6 +55,8 @@ source=${1#*:}
 case $uid in
 '' | 0* | *[!0-9]* | ???????????*) refuse 64 "no user: $uid" ;;
 esac
+# The helper believes no list with a larger one in it, and then hears nobody.
+[ "$uid" -le 2147483647 ] || refuse 64 "no user: $uid"
 case $source in
 /*) ;;
 *) refuse 64 "no whole path: $source" ;;

@@ -118,7 +118,7 @@ func TestStageIsRootsAlone(t *testing.T) {
 
 func TestArgumentIsChecked(t *testing.T) {
 	d := newDisk(t)
-	for _, argument := range []string{"", ":", "1000", "0:" + d.helper, "-1:" + d.helper, "1e3:" + d.helper, "12345678901:" + d.helper,
+	for _, argument := range []string{"", ":", "1000", "0:" + d.helper, "-1:" + d.helper, "1e3:" + d.helper, "12345678901:" + d.helper, "2147483648:" + d.helper,
 		"$(id):" + d.helper, "1000 0:" + d.helper, "1000\n0:" + d.helper, "1000:plimsoll-helper", "1000:", ":" + d.helper} {
 		if status, out := d.run(installer(), argument); status != 64 && status != 67 {
 			t.Errorf("%q: status %d: %s", argument, status, out)

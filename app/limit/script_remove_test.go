@@ -97,7 +97,8 @@ func TestRemoveThatLaunchdHoldsUp(t *testing.T) {
 func TestSetOnce(t *testing.T) {
 	d := newDisk(t)
 	for argument, status := range map[string]int{
-		"iogpu.wired_limit_mb=24576": 0, "iogpu.wired_limit_mb=0": 0, "debug.iogpu.wired_limit=25769803776": 0,
+		"iogpu.wired_limit_mb=24576": 0, "iogpu.wired_limit_mb=0": 0, "debug.iogpu.wired_limit=25769803776": 0, "debug.iogpu.wired_limit=0": 0,
+		"debug.iogpu.wired_limit=24576": 64, "debug.iogpu.wired_limit=99999": 64, "debug.iogpu.wired_limit=025769803776": 64, "iogpu.wired_limit_mb=024576": 64,
 		"": 64, "24576": 64, "kern.hostname=1": 64, "iogpu.wired_limit_mb=": 64, "iogpu.wired_limit_mb=-1": 64, "iogpu.wired_limit_mb=1;id": 64,
 		"iogpu.wired_limit_mb=24576 kern.x=1": 64, "iogpu.wired_limit_mb=1\n2": 64, "-w iogpu.wired_limit_mb=1": 64, "iogpu.wired_limit_mb=1234567890123456": 64,
 	} {

@@ -13,10 +13,21 @@ iogpu.wired_limit_mb=* | debug.iogpu.wired_limit=*) ;;
   exit 64
   ;;
 esac
-case ${1#*=} in
-'' | *[!0-9]* | ????????????????*)
+number=${1#*=}
+case $number in
+'' | 0?* | *[!0-9]* | ????????????????*)
   echo "plimsoll: no number: $1" >&2
   exit 64
+  ;;
+esac
+# The older name counts bytes, and a limit is whole MiB: a number of MiB, which would
+# leave the GPU next to nothing, is told by that.
+case $1 in
+debug.*)
+  [ $((number % 1048576)) -eq 0 ] || {
+    echo "plimsoll: not a number of bytes: $1" >&2
+    exit 64
+  }
   ;;
 esac
 exec sysctl "$1"

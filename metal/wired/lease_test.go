@@ -444,6 +444,10 @@ func TestCase47(t *testing.T) {
 	if got := m.state(t).Set; got != 1 {
 		t.Errorf("24,576 bytes are read as %d MiB", got)
 	}
+	m.sysctls = map[string]uint64{mibKey: 1 << 44}
+	if got := m.state(t).Set; got.Bytes() < 1<<63 {
+		t.Errorf("%d MiB are %d bytes", got, got.Bytes())
+	}
 	m.sysctls = map[string]uint64{"hw.memsize": 1}
 	if _, err := ReadState(m); !errors.Is(err, ErrNoKey) {
 		t.Errorf("no key: %v", err)

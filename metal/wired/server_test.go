@@ -224,7 +224,6 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestReplay: a request that is sent again is a request: a confirmation finds
 // TestRateWhenTheClockGoesBack: that costs nobody anything.
 func TestRateWhenTheClockGoesBack(t *testing.T) {
 	m := newFakeMac(32 * gib)
@@ -237,6 +236,7 @@ func TestRateWhenTheClockGoesBack(t *testing.T) {
 	}
 }
 
+// TestReplay: a request that is sent again is a request: a confirmation finds
 // nothing on trial, and what comes back is what was there first.
 func TestReplay(t *testing.T) {
 	m := newFakeMac(32 * gib)

@@ -26,14 +26,18 @@
 // the one from before.
 package wired
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // MiB is an amount of memory as iogpu.wired_limit_mb counts it: 2^20 bytes. As a
 // limit, 0 is the system's default.
 type MiB uint64
 
-// Bytes is the amount in bytes.
-func (m MiB) Bytes() uint64 { return uint64(m) << 20 }
+// Bytes is the amount in bytes. One that is larger than any is the largest, so that
+// what somebody set by hand never looks like the default.
+func (m MiB) Bytes() uint64 { return uint64(min(m, math.MaxUint64>>20)) << 20 }
 
 // State is what stands in the helper's files and in the sysctl. Reading it needs
 // no helper and no rights (ReadState).
