@@ -143,6 +143,9 @@ func isBackground(name string) bool {
 // slow reports an episode in which a person asks why answers are slow: at the
 // snapshot before, for the processes are read before the present one is judged.
 func (e *engine) slow() bool {
+	if e.diagnosis.slow != nil {
+		return true // what slows it is looked for
+	}
 	if s := e.history.back(0); s != nil && (s.Throttle != nil && s.Throttle.Throttled || s.Diagnosis != nil && s.Diagnosis.Cause != SlowNot) {
 		return true
 	}

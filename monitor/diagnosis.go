@@ -1,6 +1,8 @@
 package monitor
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"plimsoll/monitor/request"
@@ -57,8 +59,13 @@ const (
 	// deepDrop is the share of its rate that a model must lose to its context
 	// before that is worth naming.
 	deepDrop = 0.2
+	// lookAround is how long a model must be slow before that is laid on what shows in
+	// nothing but its rate: until then other programs have been read twice.
+	lookAround = backgroundAge + 5*time.Second
 	// coldLoad is a load, in seconds, that a person notices.
 	coldLoad = 2.0
+	// freshLoad is one, in seconds, after which there was no cache that could be lost.
+	freshLoad = 0.2
 	// otherGPUShare is the part of the GPU's time that another program must take,
 	// and backgroundCores the processor cores that the system's own must.
 	otherGPUShare   = 0.25
@@ -102,13 +109,21 @@ type slowness struct {
 	median   float64          // the median it was held against
 	deep     bool             // which is that of requests as deep as this one
 	loaded   uint64           // footprint after the load, 0 when not known
+	load     *float64         // seconds that the request waited for its model, nil when it did not
 }
 
 // diagnosing remembers what diagnoses need of the past.
 type diagnosing struct {
 	last   *Diagnosis
+	of     string    // the request that last is about, "" for none
 	worked *Snapshot // the newest snapshot in which anything worked
 	done   string    // the finished request that was looked at last
+	loads  coldLoads
+	// slow is the first of the snapshots in which slowModel was slower than usual,
+	// with none between in which it was not; nil when it is not slow.
+	slow      *Snapshot
+	slowModel string
+	news      diagnosisNews
 	// loaded tells what a model's runner took once it was loaded, 0 when that is
 	// not known.
 	loaded func(*Resident) uint64
@@ -117,29 +132,35 @@ type diagnosing struct {
 // step makes the diagnosis of the newest snapshot.
 func (d *diagnosing) step(h *History) *Diagnosis {
 	now := h.back(0)
-	found := d.now(h)
+	d.loads.note(now)
+	sc := d.scene(h)
+	found := d.now(sc)
 	switch {
 	case found != nil:
 		d.worked = now
-	case d.last != nil && d.worked != nil && elapsed(d.worked, now) <= diagnosisKeeps:
+	case d.last != nil && d.worked != nil && elapsed(d.worked, now) <= diagnosisKeeps && (sc == nil || d.last.Cause == SlowNot || d.of == sc.id()):
 		return d.last
 	default:
-		d.last = nil
+		d.last, d.of = nil, ""
+		if sc == nil {
+			d.slow = nil
+		}
 		return nil
 	}
 	if d.last != nil && d.last.Cause == found.Cause && d.last.Model == found.Model && d.last.Backend == found.Backend {
 		found.Since = d.last.Since
 	}
-	d.last = found
+	d.last, d.of = found, sc.id()
 	return found
 }
 
-// now looks at what works at this moment, or ended since the snapshot before.
-func (d *diagnosing) now(h *History) *Diagnosis {
-	sc := d.scene(h)
+// now looks at what works at this moment, or ended since the snapshot before. It is
+// nil where there is nothing to say, or not yet.
+func (d *diagnosing) now(sc *slowness) *Diagnosis {
 	if sc == nil {
 		return nil
 	}
+	d.follow(sc)
 	found := &Diagnosis{Since: sc.now.Taken}
 	found.Backend, found.Model = sc.subject()
 	for _, c := range causes {
@@ -152,30 +173,67 @@ func (d *diagnosing) now(h *History) *Diagnosis {
 			found.Also = append(found.Also, c.cause)
 		}
 	}
-	ended := sc.request != nil && sc.request.Phase == request.PhaseDone
-	if last := d.last; ended && last != nil && last.Model == found.Model && stronger(last.Cause, found.Cause) {
-		return last // what held while it ran is what made it slow
+	if before := d.ended(sc, found); before != nil {
+		return before
 	}
-	if found.Cause == "" && sc.pace == no {
+	switch {
+	case found.Cause == "" && sc.pace == no:
 		found.Cause, found.Evidence = SlowNot, sc.rates()
-	}
-	if found.Cause == "" {
+	case found.Cause == "":
 		return nil
+	case d.slow != nil && !stronger(found.Cause, SlowOtherGPU): // not yet looked for all that is
+		if elapsed(d.slow, sc.now) < lookAround {
+			return nil
+		}
+		found.Since = d.slow.Taken
 	}
 	return found
 }
 
-// stronger reports that a cause comes before another in the order of evidence.
-func stronger(a, b DiagnosisCause) bool {
-	rank := func(c DiagnosisCause) int {
-		for i := range causes {
-			if causes[i].cause == c {
-				return i
-			}
-		}
-		return len(causes)
+// follow notes since when the model at work is slow.
+func (d *diagnosing) follow(sc *slowness) {
+	backend, model := sc.subject()
+	if key := backend + "/" + model; key != d.slowModel {
+		d.slow, d.slowModel = nil, key
 	}
-	return rank(a) < rank(b)
+	switch {
+	case sc.pace == no:
+		d.slow = nil
+	case sc.pace == yes && d.slow == nil:
+		d.slow = sc.now
+	}
+}
+
+// ended is what was said last of a request that is over now, with what is found at
+// its end beside it: what held while it ran is what made it slow. It is nil where
+// nothing stronger was said.
+func (d *diagnosing) ended(sc *slowness, found *Diagnosis) *Diagnosis {
+	last := d.last
+	if last == nil || sc.request == nil || sc.request.Phase != request.PhaseDone || !sc.about(last) || !stronger(last.Cause, found.Cause) {
+		return nil
+	}
+	whole := *last
+	whole.Also = slices.Clone(last.Also)
+	for _, c := range append([]DiagnosisCause{found.Cause}, found.Also...) {
+		if c != "" && c != SlowEngine && !slices.Contains(whole.Also, c) {
+			whole.Also = append(whole.Also, c)
+		}
+	}
+	slices.SortFunc(whole.Also, func(a, b DiagnosisCause) int { return cmp.Compare(order(a), order(b)) })
+	return &whole
+}
+
+// stronger reports that a cause comes before another in the order of evidence.
+func stronger(a, b DiagnosisCause) bool { return order(a) < order(b) }
+
+// order is a cause's place in the order of evidence; what is none comes last.
+func order(c DiagnosisCause) int {
+	for i := range causes {
+		if causes[i].cause == c {
+			return i
+		}
+	}
+	return len(causes)
 }
 
 // scene finds what a diagnosis is about: the oldest request that makes tokens, else
@@ -196,6 +254,9 @@ func (d *diagnosing) scene(h *History) *slowness {
 	sc.usual = find(sc.now.Speeds, func(s *request.Speed) bool { return s.Model == model && (backend == "" || s.Backend == backend) })
 	if sc.resident != nil && d.loaded != nil {
 		sc.loaded = d.loaded(sc.resident)
+	}
+	if sc.request != nil {
+		sc.load = d.loads.seconds(sc.request)
 	}
 	sc.measure(d.last)
 	return sc

@@ -62,7 +62,7 @@ func (e *engine) wantsConsumers() bool { return e.latch.wants(&e.history) }
 // live monitor can know; the rest follows from the snapshots.
 func (e *engine) step(events []Event) Update {
 	s, previous := e.history.back(0), e.history.back(1)
-	all := slices.Concat(interruptions(previous, s), problems(previous, s), servers(previous, s), models(previous, s), limits(previous, s), diagnoses(previous, s), events)
+	all := slices.Concat(interruptions(previous, s), problems(previous, s), servers(previous, s), models(previous, s), limits(previous, s), e.diagnosis.news.of(s, e.now), events)
 	alerts, changes := e.latch.step(&e.history)
 	return Update{Snapshot: s, Alerts: alerts, Events: append(all, changes...)}
 }
@@ -168,20 +168,6 @@ func models(previous, s *Snapshot) []Event {
 	}
 	return append(appeared(EventModelLoaded, s.Residents, previous.Residents, s.Taken),
 		appeared(EventModelGone, previous.Residents, s.Residents, s.Taken)...)
-}
-
-// diagnoses tells of a cause that slows a model and did not before.
-func diagnoses(previous, s *Snapshot) []Event {
-	d := s.Diagnosis
-	if previous == nil || d == nil || d.Cause == SlowNot {
-		return nil
-	}
-	if was := previous.Diagnosis; was != nil && was.Cause == d.Cause && was.Backend == d.Backend && was.Model == d.Model {
-		return nil
-	}
-	e := d.Evidence
-	e.State, e.Backend, e.Model = string(d.Cause), d.Backend, d.Model
-	return []Event{{Time: s.Taken, Kind: EventDiagnosis, Evidence: e}}
 }
 
 // appeared makes an event of each model in one list that is not in the other.

@@ -1,6 +1,8 @@
 package monitor
 
 import (
+	"slices"
+
 	"plimsoll/monitor/request"
 )
 
@@ -10,6 +12,14 @@ func (sc *slowness) subject() (backend, model string) {
 		return sc.resident.Backend, sc.resident.Model
 	}
 	return sc.request.Backend, sc.request.Model
+}
+
+// id is the request that it is about, "" when nobody measures requests.
+func (sc *slowness) id() string {
+	if sc.request == nil {
+		return ""
+	}
+	return sc.request.ID
 }
 
 // measure holds the decode rate against the model's own median at this depth of
@@ -131,10 +141,11 @@ func (sc *slowness) relief() *Command {
 }
 
 // throttled: the GPU is slowed, by the verdict; or the model is slower than usual
-// while the low power mode is on.
+// while the low power mode is on. A verdict that rests on the rate alone tells nothing
+// of why it fell.
 func (sc *slowness) throttled() (Evidence, *Command, bool) {
 	e := sc.rates()
-	if v := sc.now.Throttle; v != nil && v.Throttled {
+	if v := sc.now.Throttle; v != nil && v.Throttled && (v.Cause == CauseHeat || v.measured()) {
 		e.Cause, e.ThermalPressure, e.Temperature = string(v.Cause), string(heat(sc.now)), temperature(sc.now)
 		for _, s := range v.Evidence {
 			switch s.Reason {
@@ -151,6 +162,13 @@ func (sc *slowness) throttled() (Evidence, *Command, bool) {
 		return e, nil, true
 	}
 	return Evidence{}, nil, false
+}
+
+// measured reports evidence that was measured of the GPU itself.
+func (v *Throttle) measured() bool {
+	return slices.ContainsFunc(v.Evidence, func(s Sign) bool {
+		return s.Reason == SignClock || s.Reason == SignPower || s.Reason == SignPaused || s.Reason == SignPressure
+	})
 }
 
 // secondModel: another model works on the same machine.

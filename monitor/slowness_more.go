@@ -44,7 +44,7 @@ func (sc *slowness) expectedDrop(depth int) float64 {
 // reread: a prompt that was in the cache is read again.
 func (sc *slowness) reread() (Evidence, *Command, bool) {
 	r := sc.request
-	if r == nil || !slices.Contains(r.Notes, request.NoteReread) {
+	if r == nil || sc.load != nil && *sc.load >= freshLoad || !slices.Contains(r.Notes, request.NoteReread) {
 		return Evidence{}, nil, false
 	}
 	e := sc.rates()
@@ -65,10 +65,10 @@ func (sc *slowness) cold() (Evidence, *Command, bool) {
 	switch {
 	case r.Phase == request.PhaseLoading:
 		e.Seconds = new(max(0, sc.now.Taken.Sub(r.Began).Seconds()))
-	case r.Load != nil && *r.Load >= coldLoad && r.Phase == request.PhaseDone:
-		e.Seconds = r.Load
+	case sc.load != nil && *sc.load >= coldLoad:
+		e.Seconds = sc.load
 		if sc.resident != nil && sc.resident.Size != nil {
-			e.LoadRate = new(float64(*sc.resident.Size) / *r.Load)
+			e.LoadRate = new(float64(*sc.resident.Size) / *sc.load)
 		}
 	default:
 		return Evidence{}, nil, false

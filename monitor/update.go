@@ -146,7 +146,8 @@ const (
 	EventEvicted EventKind = "model_evicted"
 	// EventGap: this subscriber was too slow and Count updates are missing.
 	EventGap EventKind = "gap"
-	// EventDiagnosis: another cause slows a model; Evidence.State is it.
+	// EventDiagnosis: a cause has slowed a model for some seconds, and was not told of
+	// it in the last minutes; Evidence.State is it.
 	EventDiagnosis EventKind = "diagnosis"
 	// EventPostMortem: the system had to restart by itself before; told once.
 	EventPostMortem EventKind = "post_mortem"

@@ -294,6 +294,21 @@ func TestReread(t *testing.T) {
 	}
 }
 
+// Prompts of many lengths where nothing ever comes from the cache are no chat.
+func TestPromptsThatAreNoChatAreNotReread(t *testing.T) {
+	tracker := NewTracker()
+	for i, prompt := range []int{900, 700, 1000, 800, 1100} {
+		r := withPrefill(fmt.Sprint(i), float64(60*i), prompt, 200, 100)
+		r.CachedTokens = new(0)
+		tracker.Meter(r)
+	}
+	for _, r := range tracker.Requests(at(400)) {
+		if r.noted(NoteReread) {
+			t.Errorf("%d tokens: called read again", *r.PromptTokens)
+		}
+	}
+}
+
 // TestImplausible: decoding that takes longer than the whole request.
 func TestImplausible(t *testing.T) {
 	tracker := NewTracker()

@@ -31,6 +31,9 @@ const (
 // judge decides what of a finished request's rates can be believed, given what is
 // usual for its model. It removes what cannot and says why in Notes.
 func judge(r *Request, usual *speed) {
+	if r.Phase == PhaseDecode && r.CachedTokens != nil && usual.reread(r) {
+		r.Note(NoteReread) // the prompt is read, so this is known already
+	}
 	if r.Phase != PhaseDone {
 		return
 	}

@@ -190,10 +190,16 @@ func (s *speed) reread(r *Request) bool {
 		// A turn adds the answer, or most of it, and what the person says next.
 		grown := prompt - o.prompt
 		if grown >= max(LeastTokens, o.output/2) && grown <= o.output+max(rereadTurn, o.prompt/4) {
-			return value(r.CachedTokens) < o.prompt/2
+			return value(r.CachedTokens) < o.prompt/2 && s.caches(r.Began)
 		}
 	}
 	return false
+}
+
+// caches reports that a prompt came from the cache lately. Where none ever does, one
+// that is somewhat longer than an earlier one is just another prompt.
+func (s *speed) caches(now time.Time) bool {
+	return slices.ContainsFunc(s.samples, func(o sample) bool { return o.cached && now.Sub(o.at) <= rereadWithin })
 }
 
 // Speeds are what is usual for each model, sorted by model.

@@ -31,8 +31,6 @@ type Truth struct {
 	CloudRequests int
 	// Answered counts all requests the server took in.
 	Answered int
-	// Asking counts questions about slots and totals that wait for a pass to end.
-	Asking int
 }
 
 // RequestTruth is one request in flight.
@@ -82,9 +80,18 @@ func (m *Mac) Truth() Truth {
 		t.Requests = append(t.Requests, one)
 	}
 	for _, r := range m.runners {
-		t.Asking += r.asking
 		t.Models = append(t.Models, ModelTruth{Model: r.model.name, PID: r.pid, Port: r.port, Bytes: uint64(r.loaded),
 			Loading: !r.unlisted && !r.dead && r.loaded < r.bytes, Listed: !r.unlisted, Busy: r.refs > 0})
 	}
 	return t
+}
+
+// Asking counts questions about slots and totals that wait for a pass to end.
+func (m *Mac) Asking() (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.runners {
+		n += r.asking
+	}
+	return n
 }
