@@ -47,8 +47,25 @@ func (f *fitFlags) under(place monitor.Place) monitor.Place {
 
 var (
 	gigabytes = regexp.MustCompile(`(?i)(\d{1,5})\s*(?:GB|GiB|G)\b`)
-	gpuCores  = regexp.MustCompile(`(?i)(\d{1,3})[-\s]*(?:gpu[-\s]*)?(?:cores?\b|核)(?:\s*gpu\b)?`)
+	cores     = regexp.MustCompile(`(?i)(\d{1,3})[-\s]*((?:gpu|cpu|图形处理器|中央处理器)?)[-\s]*(?:cores?\b|核)(?:\s*(gpu|cpu|图形处理器|中央处理器))?`)
+	chipName  = regexp.MustCompile(`(?i)(?:\bApple\s+)?\bM\d{1,2}(?:\s+(?:Pro|Max|Ultra))?\b`)
 )
+
+// gpuCores is how many cores of a GPU a person's words name, and the words without
+// any cores: "16-core CPU, 40-core GPU" has 40. nil where none are named.
+func gpuCores(words string) (*int, string) {
+	var found *int
+	for _, c := range cores.FindAllStringSubmatch(words, -1) {
+		kind := strings.ToLower(c[2] + c[3])
+		if kind == "cpu" || kind == "中央处理器" {
+			continue
+		}
+		if n, err := strconv.Atoi(c[1]); err == nil && (found == nil || kind != "") {
+			found = &n
+		}
+	}
+	return found, cores.ReplaceAllString(words, " ")
+}
 
 // errMachine says that a person's words do not name a chip and its memory.
 var errMachine = errors.New("no chip and memory")
@@ -64,13 +81,11 @@ func describedPlace(f fitFlags) (monitor.Place, error) {
 	}
 	gib, _ := strconv.ParseUint(ram[1], 10, 32) // digits alone
 	bytes := gib << 30
-	rest = strings.Replace(rest, ram[0], " ", 1)
-	var cores *int
-	if c := gpuCores.FindStringSubmatch(rest); c != nil {
-		n, _ := strconv.Atoi(c[1])
-		cores, rest = &n, strings.Replace(rest, c[0], " ", 1)
+	cores, rest := gpuCores(strings.Replace(rest, ram[0], " ", 1))
+	name := strings.Trim(strings.Join(strings.Fields(rest), " "), ",，;()（） ")
+	if chip := chipName.FindString(rest); chip != "" { // "MacBook Pro, M3 Max (…)"
+		name = chip
 	}
-	name := strings.Trim(strings.Join(strings.Fields(rest), " "), ",，; ")
 	if bytes == 0 || name == "" {
 		return monitor.Place{}, errMachine
 	}

@@ -122,6 +122,7 @@ func TestFitKnowsTheMachine(t *testing.T) {
 	}{
 		{"M3 Max 30-core 36GB", 300, true, 27648}, {"M3 Max 40-core 48GB", 400, true, 36864}, {"M4 Max 32-core 36GB", 410, true, 27648},
 		{"Apple M4 Max 40-core GPU 128 GB", 546, true, 98304}, {"m5 max 32 core 36gb", 460, true, 28753}, {"M5 Max 40-core 128GB", 614, true, 110100},
+		{"MacBook Pro, M4 Max (14-core CPU, 32-core GPU), 36 GB", 410, true, 27648}, {"M3 Max 40 核 48GB", 400, true, 36864}, {"M3 Max 16-core CPU 48GB", 300, false, 36864},
 		{"M4 Pro 48GB", 273, true, 36864}, {"M1 16GB", 68, false, 10922}, {"M9 Ultra 64GB", 0, false, 0},
 	} {
 		plan := planned(t, w, "--machine", c.machine, "--show", show, "--weights", "2500000000")

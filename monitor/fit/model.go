@@ -41,8 +41,9 @@ type Model struct {
 	// Active is the share of Weights that is read for one token, in bytes, as told
 	// by the tensors: no token table, and of the experts only those in use.
 	Active *uint64 `json:"active_weights_bytes,omitempty"`
-	// ActiveRough says that Active is worked out of expert counts and widths.
-	ActiveRough bool `json:"active_weights_rough,omitzero"`
+	// ActiveShare is that share as worked out of expert counts and widths, 0 to 1,
+	// where the tensors do not tell it. 0 is not known.
+	ActiveShare float64 `json:"active_weights_ratio,omitzero"`
 	// Experts and ExpertsUsed are of a mixture of experts.
 	Experts     int `json:"expert_count,omitzero"`
 	ExpertsUsed int `json:"expert_used_count,omitzero"`
@@ -101,7 +102,8 @@ type Layers struct {
 func (m Model) family() string { return familyName(m.Architecture) }
 
 // Mixture tells whether it is a mixture of experts.
-func (m Model) Mixture() bool { return m.Experts > 1 && m.ExpertsUsed > 0 && m.ExpertsUsed < m.Experts }
+// How many of them a token uses may not be told.
+func (m Model) Mixture() bool { return m.Experts > 1 && m.ExpertsUsed < m.Experts }
 
 // WithSize is the model with the size of its files, in bytes: the weights where
 // nothing better told them, else what is left for a projector that has a file of

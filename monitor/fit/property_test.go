@@ -50,11 +50,15 @@ func sound(t *testing.T, m Model, o Options) {
 		}
 	}
 	e := m.Rate(o, Speed{Bandwidth: new(1e11)}, 4096)
-	if (e.Reason == "") != (e.Ceiling != nil) {
+	if (e.Reason == "") != (e.Floor != nil) || e.Reason == "" && e.Upper == (e.Ceiling != nil) {
 		t.Fatalf("%+v", e)
 	}
+	most := math.Inf(1)
+	if e.Ceiling != nil {
+		most = *e.Ceiling
+	}
 	for _, v := range []*float64{e.Low, e.Centre, e.High, e.Ceiling, e.Floor} {
-		if v != nil && (!(*v > 0) || math.IsInf(*v, 0) || *v > *e.Ceiling || *v < *e.Low) && v != e.Floor {
+		if v != nil && (!(*v > 0) || math.IsInf(*v, 0) || *v > most || *v < *e.Low) && v != e.Floor {
 			t.Fatalf("a rate of %g: %+v", *v, e)
 		}
 	}

@@ -74,7 +74,7 @@ type Expected struct {
 	Read *uint64 `json:"read_bytes_per_token,omitempty"`
 	KV   *uint64 `json:"kv_read_bytes_per_token,omitempty"`
 	// Upper says that the experts in use are not told: the true rate lies between
-	// Floor and an unknown ceiling.
+	// Floor and a ceiling that is not known, and absent.
 	Upper  bool   `json:"upper_bound,omitzero"`
 	Class  Class  `json:"class,omitzero"`
 	Source Source `json:"efficiency_source,omitzero"`
@@ -117,10 +117,7 @@ func (m Model) Rate(o Options, s Speed, depth int) Expected {
 }
 
 func (m Model) rate(e *Expected, o Options, s Speed, weights uint64) {
-	active := weights
-	if m.Active != nil && *m.Active > 0 {
-		active = min(*m.Active, weights)
-	}
+	active, told := m.activeOf(weights)
 	kv, ok := m.readAt(o, e.Depth)
 	if !ok {
 		e.Reason = ReasonImplausible
@@ -135,9 +132,12 @@ func (m Model) rate(e *Expected, o Options, s Speed, weights uint64) {
 		e.Class = Deep
 	case m.Mixture():
 		e.Class = Mixture
-		e.Upper = m.Active == nil
 	}
+	e.Upper = !told
 	band := bands[e.Class]
+	if m.Mixture() { // a deep one is no better at its share than a short one
+		band = band.atMost(bands[Mixture])
+	}
 	e.Source = SourceDefault
 	for _, l := range s.Learned {
 		if l.Engine == s.Engine && l.Version == s.Version && l.Class == e.Class && l.Runs >= LeastRuns && l.Band.sound() {
@@ -148,12 +148,29 @@ func (m Model) rate(e *Expected, o Options, s Speed, weights uint64) {
 	if m.Mixture() && e.Source == SourceDefault {
 		// Nothing is slower than reading every expert, nor faster than the ceiling.
 		e.Low = e.Floor
-		if m.Active == nil {
-			e.Centre, e.High = nil, nil
+		if !told {
+			e.Centre, e.High, e.Ceiling = nil, nil, nil
 			return
 		}
 		e.Centre, e.High = new(max(*e.Centre, *e.Low)), new(max(*e.High, *e.Low))
 	}
+}
+
+// activeOf is how much of the weights is read for one token, in bytes: all of a dense
+// model's. Of a mixture that does not tell its experts it is false, and all of them.
+func (m Model) activeOf(weights uint64) (uint64, bool) {
+	switch {
+	case m.Active != nil && *m.Active > 0:
+		return min(*m.Active, weights), true
+	case m.Mixture() && m.ActiveShare > 0:
+		return uint64(float64(weights) * m.ActiveShare), true
+	}
+	return weights, !m.Mixture()
+}
+
+// atMost is the lower of two bands.
+func (b Band) atMost(other Band) Band {
+	return Band{min(b.Low, other.Low), min(b.Centre, other.Centre), min(b.High, other.High)}
 }
 
 // sound tells whether a band is one.

@@ -204,3 +204,30 @@ func TestBuffersAgainstLogs(t *testing.T) {
 		}
 	}
 }
+
+// Cases 33 and 34: the share that a token reads, of counts and widths alone, whatever
+// the file weighs. Qwen3 30B has 3.3 billion of 30.5 in use, by its own card.
+func TestShareOfExperts(t *testing.T) {
+	keys := map[string]any{
+		"general.architecture": "qwen3moe", "block_count": 48, "embedding_length": 2048, "expert_count": 128, "expert_used_count": 8,
+		"expert_feed_forward_length": 768, "attention.head_count": 32, "attention.head_count_kv": 4, "attention.key_length": 128, "vocab_size": 151936,
+	}
+	for _, parameters := range []float64{0, 30532122624} {
+		if parameters > 0 {
+			keys["general.parameter_count"] = parameters
+		}
+		m := read(t, keys)
+		if got := m.ActiveShare * 30.53; math.Abs(got-3.35) > 0.05 {
+			t.Errorf("%.3f billion are in use, want 3.35", got)
+		}
+		o := Options{Weights: new(uint64(18.6e9))}
+		short, deep := m.Rate(o, Speed{Bandwidth: new(546e9)}, 0), m.Rate(o, Speed{Bandwidth: new(546e9)}, 32768)
+		if !(*short.Floor < 30 && *short.Ceiling > 260) || *deep.Centre >= *short.Centre || *deep.Ceiling >= *short.Ceiling {
+			t.Errorf("short %.0f to %.0f, likely %.0f; deep likely %.0f of %.0f", *short.Floor, *short.Ceiling, *short.Centre, *deep.Centre, *deep.Ceiling)
+		}
+	}
+	delete(keys, "expert_used_count")
+	if e := read(t, keys).Rate(Options{Weights: new(uint64(18.6e9))}, Speed{Bandwidth: new(546e9)}, 32768); !e.Upper || e.Ceiling != nil || e.High != nil || e.Floor == nil {
+		t.Errorf("of experts that nobody told: %+v", e)
+	}
+}

@@ -67,7 +67,7 @@ func (t tensor) block() int {
 // known leaves them untold.
 func (m *Model) weigh(tensors []tensor, predictFrom int) {
 	var weights, projector, active uint64
-	tied, compressed, attends := true, false, false
+	tied, compressed, attends, mixed := true, false, false, false
 	for _, t := range tensors {
 		tied = tied && t.name != "output.weight"
 		compressed = compressed || strings.Contains(t.name, ".attn_k_b.")
@@ -92,6 +92,7 @@ func (m *Model) weigh(tensors []tensor, predictFrom int) {
 		case strings.HasPrefix(t.name, "per_layer_token_embd"): // one row of it is
 		case predictFrom > 0 && t.block() >= predictFrom:
 		case strings.Contains(t.name, "_exps.") && m.Mixture():
+			mixed = true
 			active = plus(active, size/uint64(m.Experts)*uint64(m.ExpertsUsed))
 		default:
 			active = plus(active, size)
@@ -101,6 +102,9 @@ func (m *Model) weigh(tensors []tensor, predictFrom int) {
 		return
 	}
 	m.Weights, m.Active = &weights, &active
+	if m.Mixture() && (!mixed || m.ExpertsUsed == 0) {
+		m.Active = nil // which tensors are experts, or how many are used, is not told
+	}
 	if projector > 0 {
 		m.Projector, m.Vision = &projector, true
 	}
@@ -135,19 +139,49 @@ func (m *Model) guessWeights() {
 	m.Weights, m.WeightsRough = new(uint64(float64(m.Parameters)*per/8)), true
 }
 
-// guessActive makes the share of a mixture's parameters that a token reads of its
-// experts' counts and widths, where the tensors do not tell it.
+// guessActive makes the share of a mixture's weights that a token reads of its
+// experts' counts and widths, where the tensors do not tell it. Where the parameters
+// are not told either, they are those of the experts, the attention, the tables and
+// the shared experts.
 func (m *Model) guessActive(b *builder) {
 	feed, _ := b.number("expert_feed_forward_length", mostLength<<8)
-	layers := m.Blocks - b.number1("leading_dense_block_count")
-	if m.Active != nil || m.Weights == nil || m.Parameters == 0 || !m.Mixture() || feed == 0 || layers <= 0 {
+	layers := b.mixtures()
+	if feed = first(feed, m.Feed); m.Active != nil || m.ExpertsUsed == 0 || !m.Mixture() || feed == 0 || layers <= 0 || m.Width == 0 {
 		return
 	}
 	// A feed-forward layer has three matrices: gate, up and down.
-	experts := times(uint64(layers), uint64(m.Experts), 3, uint64(m.Width), uint64(feed))
-	if experts >= m.Parameters {
+	matrices := func(layers, feed int) uint64 { return times(uint64(layers), 3, uint64(m.Width), uint64(feed)) }
+	experts, all := times(uint64(m.Experts), matrices(layers, feed)), m.Parameters
+	if all == 0 {
+		shared := first(b.number1("expert_shared_feed_forward_length"), b.number1("expert_shared_count")*feed)
+		all = plus(experts, matrices(layers, shared), times(2, uint64(m.Vocabulary), uint64(m.Width)), b.attending())
+	}
+	if experts >= all || all > 1<<53 {
 		return
 	}
 	idle := float64(experts) * float64(m.Experts-m.ExpertsUsed) / float64(m.Experts)
-	m.Active, m.ActiveRough = new(uint64(float64(*m.Weights)*(1-idle/float64(m.Parameters)))), true
+	m.ActiveShare = 1 - idle/float64(all)
+}
+
+// mixtures is in how many layers there are experts.
+func (b *builder) mixtures() int {
+	if pattern := b.text("hybrid_override_pattern"); strings.Contains(pattern, "E") {
+		return strings.Count(pattern, "E")
+	}
+	layers := b.blocks - b.number1("nextn_predict_layers") - b.number1("leading_dense_block_count")
+	return layers / first(b.number1("interleave_moe_layer_step"), 1)
+}
+
+// attending is the number of parameters of all layers' attention.
+func (b *builder) attending() uint64 {
+	heads, width := b.headsOf(0), b.width()
+	key := b.number1("attention.key_length")
+	if key == 0 && heads > 0 {
+		key = width / heads
+	}
+	kept := heads
+	if n, told := b.number("attention.head_count_kv", mostHeads); told {
+		kept = n
+	}
+	return times(2, uint64(b.blocks), uint64(width), uint64(key), uint64(heads+kept))
 }
