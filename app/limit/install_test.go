@@ -112,6 +112,38 @@ func TestOutdatedHelperIsReplaced(t *testing.T) {
 	}
 }
 
+// A helper of another version that cannot be replaced from here does not keep a person
+// from going back to the default.
+func TestResetWithoutTheRightHelper(t *testing.T) {
+	for name, place := range map[string]func(*stand){
+		"there is none": func(s *stand) { check(t, os.WriteFile(s.self, nil, 0o755)) },
+		"from a download": func(s *stand) {
+			s.bundle("helper")
+			s.xattr = func(string, string) (string, error) { return "0083;1;Safari;", nil }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			built(t, someHash)
+			s := newStand(t, "iogpu.wired_limit_mb")
+			place(s)
+			check(t, os.WriteFile(s.places.program, nil, 0o755))
+			s.helper = func(conn net.Conn) {
+				defer conn.Close()
+				io.ReadFull(conn, make([]byte, len("version\n")))
+				fmt.Fprintln(conn, `{"protocol":99,"version":"9.0.0"}`)
+			}
+			s.has("osascript", "")
+			if err := s.Set(t.Context(), 26624, wired.LeaseDefault); err == nil || s.args("osascript") != "" {
+				t.Errorf("setting: %v", err)
+			}
+			check(t, s.Reset(t.Context()))
+			if args := s.args("osascript"); !strings.Contains(args, "\niogpu.wired_limit_mb=0\nsentence limit.prompt.set\n") {
+				t.Errorf("going back to the default asked with\n%s", args)
+			}
+		})
+	}
+}
+
 func TestInstallFromAPlaceForNow(t *testing.T) {
 	built(t, someHash)
 	for value, refused := range map[string]bool{

@@ -143,12 +143,16 @@ func (l *Limiter) Set(ctx context.Context, limit wired.MiB, lease time.Duration)
 }
 
 // Reset goes back to the system's default, and the helper forgets what it remembers.
-// Where the helper does not answer an administrator is asked all the same: this is
-// what a person does whose Mac stalls.
+// Where the helper does not answer, or is of another version and cannot be replaced
+// from here, an administrator is asked all the same: this is what a person does whose
+// Mac stalls.
 func (l *Limiter) Reset(ctx context.Context) error {
 	err := l.through(ctx, func() error { return l.client.Reset(ctx) }, func() error { return l.once(ctx, 0) })
-	if codeOf(err) == wired.CodeSilent && ctx.Err() == nil {
-		return l.once(ctx, 0)
+	switch codeOf(err) {
+	case wired.CodeSilent, codeOf(ErrNoHelper), codeOf(ErrPlace): // nobody was asked yet
+		if ctx.Err() == nil {
+			return l.once(ctx, 0)
+		}
 	}
 	return err
 }
