@@ -142,8 +142,9 @@ func (p *program) showSet(ctx context.Context, s source, to wired.MiB) error {
 	return nil
 }
 
-// trialWords tell of a trial as it is for a command: of a time that was named, and
-// without an agent, in which case nobody keeps the limit but the person.
+// trialWords tell of a trial as it is for a command: of a time that was named, which
+// may be too short for the agent to keep the limit, and without an agent, in which case
+// nobody but the person keeps it either.
 type trialWords struct {
 	words *view.Renderer
 	lease time.Duration
@@ -156,8 +157,11 @@ func (t trialWords) of(note string) string {
 		return note
 	}
 	id := "wired.note.trial"
-	if t.alone {
+	switch {
+	case t.alone:
 		id = "limit.trial_alone"
+	case t.lease <= monitor.LimitCalm:
+		id = "limit.trial_brief"
 	}
 	return t.words.Text(id, view.Args{"For": t.words.Duration(t.lease)})
 }

@@ -144,6 +144,16 @@ func TestLimitThatIsNotSet(t *testing.T) {
 	})
 }
 
+// Nor where the trial is over before the agent may keep it.
+func TestBriefTrial(t *testing.T) {
+	w := calm(t)
+	socket, _ := w.agent()
+	_, out, _ := w.run("--socket", socket, "limit", "set", "24GiB", "--lease", "1m")
+	has(t, "set", out, "It is on trial for 1 min, too short to be kept by itself")
+	_, out, _ = w.run("--socket", socket, "limit", "set", "24.5GiB", "--lease", "61s")
+	has(t, "set", out, "it is kept after a minute")
+}
+
 // Nobody but the person keeps the limit where no agent runs, and the words say so.
 func TestTrialWithoutAnAgent(t *testing.T) {
 	w := calm(t)

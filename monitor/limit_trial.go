@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// trialCalm is how long Metal must show a raised limit, and memory pressure be
+	// LimitCalm is how long Metal must show a raised limit, and memory pressure be
 	// normal meanwhile, for it to be confirmed without a person.
-	trialCalm = 60 * time.Second
+	LimitCalm = 60 * time.Second
 	// trialAgain is the time between two tries to confirm, as long as there is a lease.
 	trialAgain = 10 * time.Second
 )
@@ -42,7 +42,7 @@ func (m *Monitor) confirmTrial(s *Snapshot) {
 		return
 	}
 	now := seconds(*s.Awake)
-	if now-t.since < trialCalm || t.tried && now-t.asked < trialAgain {
+	if now-t.since < LimitCalm || t.tried && now-t.asked < trialAgain {
 		return
 	}
 	t.tried, t.asked = true, now

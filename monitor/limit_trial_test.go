@@ -20,12 +20,12 @@ func TestARaisedLimitConfirmsItself(t *testing.T) {
 		kept  bool
 		after time.Duration // at least, since it was set
 	}{
-		{"all is well", nil, nil, true, trialCalm},
+		{"all is well", nil, nil, true, LimitCalm},
 		{"Metal shows it late", func(l *limitMachine) { l.deaf = true },
-			map[time.Duration]func(*limitMachine){20 * time.Second: func(l *limitMachine) { l.deaf = false }}, true, 20*time.Second + trialCalm},
+			map[time.Duration]func(*limitMachine){20 * time.Second: func(l *limitMachine) { l.deaf = false }}, true, 20*time.Second + LimitCalm},
 		{"pressure rises for a moment", nil, map[time.Duration]func(*limitMachine){
 			30 * time.Second: func(l *limitMachine) { l.press(metal.PressureWarning) },
-			34 * time.Second: func(l *limitMachine) { l.press(metal.PressureNormal) }}, true, 34*time.Second + trialCalm},
+			34 * time.Second: func(l *limitMachine) { l.press(metal.PressureNormal) }}, true, 34*time.Second + LimitCalm},
 		{"pressure stays above normal", func(l *limitMachine) { l.press(metal.PressureWarning) }, nil, false, 0},
 		{"pressure rises in the end", nil, map[time.Duration]func(*limitMachine){
 			55 * time.Second: func(l *limitMachine) { l.press(metal.PressureCritical) }}, false, 0},
@@ -101,7 +101,7 @@ func TestAnotherLimitIsNotConfirmed(t *testing.T) {
 			t.Errorf("%d is remembered", *l.Remembered)
 		}
 		u = until(t, box, "the trial is over", func(u Update) bool { return u.Snapshot.Limit.Lease == nil })
-		if l, took := u.Snapshot.Limit, u.Snapshot.Taken.Sub(began); l.Remembered == nil || *l.Remembered != 28000<<20 || took < 2*trialCalm {
+		if l, took := u.Snapshot.Limit, u.Snapshot.Taken.Sub(began); l.Remembered == nil || *l.Remembered != 28000<<20 || took < 2*LimitCalm {
 			t.Errorf("after %v: %+v", took, l)
 		}
 	})

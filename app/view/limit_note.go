@@ -195,6 +195,7 @@ func (r *Renderer) limitNotice(e monitor.Event, u monitor.Update) Notice {
 		return n
 	}
 	args["Servers"], args["Tokens"] = "", ""
+	args["Brief"] = e.Evidence.Seconds != nil && *e.Evidence.Seconds <= monitor.LimitCalm.Seconds()
 	if s := u.Snapshot; s != nil && s.Limit != nil {
 		sc := &scene{Renderer: r, u: u, s: s}
 		args["Servers"] = strings.Join(sc.runningServers(), ", ")

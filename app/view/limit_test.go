@@ -151,6 +151,19 @@ func TestChoicesAreSafe(t *testing.T) {
 	}
 }
 
+// A trial of a minute and less is over before the agent may keep it: a person has to.
+func TestBriefTrialNotice(t *testing.T) {
+	for _, seconds := range []float64{30, 60} {
+		u := roomy(func(l *monitor.Limit) { inForce(l, 26000*mib) })
+		u.Events = []monitor.Event{{Time: at, Kind: monitor.EventLimit, Evidence: monitor.Evidence{State: monitor.LimitTrial, Bytes: new(26000 * mib), Seconds: &seconds}}}
+		for language, want := range map[string]string{"en": "too short to be kept by itself", "zh": "时间太短，不会自动保留"} {
+			if text := In(language).Notices(u)[0].Text; !strings.Contains(text, want) || strings.Contains(text, "minute of normal") {
+				t.Errorf("%v s: %q", seconds, text)
+			}
+		}
+	}
+}
+
 // A trial, its end and what was kept are announced, each in place of the one before.
 func TestLimitNotices(t *testing.T) {
 	for _, test := range []struct {
