@@ -22,6 +22,7 @@ type fitFlags struct {
 	all               bool
 	show, gguf, draft string
 	weights           uint64
+	draftWeights      uint64
 	machine           string
 	limit             uint64 // MiB
 	json              bool
@@ -50,6 +51,7 @@ func (p *program) fitCommand() *cobra.Command {
 	flags.Uint64Var(&f.weights, "weights", 0, text("weights"))
 	flags.StringVar(&f.gguf, "gguf", "", text("gguf"))
 	flags.StringVar(&f.draft, "draft", "", text("draft"))
+	flags.Uint64Var(&f.draftWeights, "draft-weights", 0, text("draft_weights"))
 	flags.StringVar(&f.machine, "machine", "", text("machine"))
 	flags.Uint64Var(&f.limit, "limit", 0, text("limit"))
 	flags.BoolVar(&f.json, "json", false, text("json"))
@@ -62,6 +64,7 @@ const (
 	mostContext  = 1 << 30
 	mostParallel = 1 << 10
 	mostLimit    = 1 << 30 // MiB: a PiB
+	mostWeights  = 1 << 60 // bytes
 )
 
 // check refuses what makes no plan.
@@ -91,8 +94,12 @@ func (f *fitFlags) check(cmd *cobra.Command, args []string) error {
 		return bad("flash", f.flash, "flash")
 	case flags.Changed("limit") && (f.limit == 0 || f.limit > mostLimit):
 		return bad("limit", flags.Lookup("limit").Value.String(), "limit")
-	case flags.Changed("weights") && (f.weights == 0 || f.weights > 1<<60):
+	case flags.Changed("weights") && (f.weights == 0 || f.weights > mostWeights):
 		return bad("weights", flags.Lookup("weights").Value.String(), "bytes")
+	case flags.Changed("draft-weights") && (f.draftWeights == 0 || f.draftWeights > mostWeights):
+		return bad("draft-weights", flags.Lookup("draft-weights").Value.String(), "bytes")
+	case f.draftWeights > 0 && f.draft == "":
+		return misused(cmd, "fit.usage.draft", nil)
 	}
 	if f.machine != "" {
 		if _, err := describedPlace(*f); err != nil {
@@ -152,6 +159,9 @@ func (f *fitFlags) draftModel(in io.Reader) (*fit.Model, error) {
 	m, err := readModel(f.draft, in)
 	if err != nil {
 		return nil, failed("fit.file", view.Args{"File": f.draft, "Detail": err.Error()})
+	}
+	if f.draftWeights > 0 {
+		m.Weights, m.WeightsRough = &f.draftWeights, false
 	}
 	return &m, nil
 }

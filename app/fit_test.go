@@ -260,3 +260,21 @@ func TestFitWords(t *testing.T) {
 		golden(t, "fit."+language+".txt", all)
 	}
 }
+
+// Case 28: a draft model's weights and cache count too, whatever file tells its build.
+func TestFitCountsADraft(t *testing.T) {
+	w := newWorld(t)
+	draft := fileOf(t, "draft.json", `{"general.architecture":"llama","block_count":28,"embedding_length":3072,"attention.head_count":24,"attention.head_count_kv":8}`)
+	args := []string{"--machine", "M4 Pro 24GB", "--weights", "16000000000", "--context", "8192", "--show", fileOf(t, "show.json", qwen4B), "--draft", draft}
+	plan := planned(t, w, args...)
+	if plan["verdict"] == "fits" || plan["total_bytes"] != nil {
+		t.Errorf("a draft of unknown weights: %v, together %v", plan["verdict"], plan["total_bytes"])
+	}
+	plan = planned(t, w, append(args, "--draft-weights", "7000000000")...)
+	if both, _ := plan["draft_bytes"].(float64); both < 7e9+28*8*256*2*8192 || plan["verdict"] != "does_not_fit" {
+		t.Errorf("a draft of %.0f B: %v", both, plan["verdict"])
+	}
+	if code, _, errs := w.run("fit", "--show", draft, "--draft-weights", "7"); code != 2 || !strings.Contains(errs, "--draft FILE") {
+		t.Errorf("weights of no draft: %d, %q", code, errs)
+	}
+}
