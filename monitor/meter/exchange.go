@@ -110,8 +110,8 @@ func (r *reply) take(at time.Time) {
 	}
 	c.settle()
 	if c.kind == "message_start" {
-		r.start = c.told
-		r.start.output = nil
+		r.start.add(c.told)
+		r.start.output = nil // one, or an estimate
 	} else {
 		r.told.add(c.told)
 	}

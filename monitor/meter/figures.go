@@ -28,6 +28,10 @@ func (f *figures) add(later figures) {
 	if valueOf(later.prompt) == 0 && valueOf(later.output) == 0 {
 		later.prompt, later.output = nil, nil
 	}
+	// No prompt has no tokens: Ollama's other interfaces write 0 where all was cached.
+	if valueOf(later.prompt) == 0 {
+		later.prompt = nil
+	}
 	// A cache that was not used, and one that is not told of, are both written as 0.
 	if valueOf(later.cached) == 0 && later.read == nil {
 		later.cached = nil
@@ -60,7 +64,7 @@ func valueOf(n *int) int {
 // mostCount and mostNumber are above all that a request can have: what is more
 // is no count and no number of seconds.
 const (
-	mostCount  = 1 << 40
+	mostCount  = 1e8
 	mostNumber = 1e15
 )
 

@@ -56,6 +56,10 @@ var fields = map[string]field{
 	"choices.delta.reasoning_content":           text,
 	"choices.delta.thinking":                    text,
 	"choices.delta.refusal":                     text,
+	"choices.delta.content.text":                text,
+	"choices.delta.reasoning_details.text":      text,
+	"choices.delta.function_call.name":          text,
+	"choices.delta.function_call.arguments":     text,
 	"choices.finish_reason":                     closing,
 	"usage.prompt_tokens":                       count(func(f *figures) **int { return &f.prompt }),
 	"usage.completion_tokens":                   count(func(f *figures) **int { return &f.output }),
@@ -109,6 +113,10 @@ var errorFields = map[string]field{"message": failure, "type": failed, "code": f
 // OpenAI's responses, Anthropic's messages, LM Studio's chats.
 var wrappers = [][]byte{[]byte("response."), []byte("message."), []byte("result.")}
 
+// ofEvents are the paths that mean something in an event alone, and something else
+// in the reply that it wraps.
+var ofEvents = map[string]bool{"type": true, "delta": true, "content": true}
+
 // toolCalls is part of the path of everything that a tool call says.
 var toolCalls = []byte("tool_calls")
 
@@ -121,7 +129,7 @@ func (r *record) value(path []byte, kind byte, text []byte, size int) {
 	for _, w := range wrappers {
 		if inner, ok := bytes.CutPrefix(path, w); ok {
 			path = inner
-			if f, ok := fields[string(inner)]; ok && !bytes.Equal(inner, []byte("delta")) && !bytes.Equal(inner, []byte("content")) {
+			if f, ok := fields[string(inner)]; ok && !ofEvents[string(inner)] {
 				f(r, kind, text, size)
 			}
 			break
@@ -142,8 +150,6 @@ func (r *record) settle() {
 		r.last = true
 	case "response.failed", "error":
 		r.failed = true
-	case "message_start":
-		r.told = figures{} // an estimate; message_delta has the counts
 	}
 	if r.delta && (r.kind == "" || strings.HasSuffix(r.kind, ".delta")) {
 		r.token = true

@@ -3,14 +3,10 @@ package meter
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"plimsoll/monitor/request"
 )
-
-// errorLimit is the most bytes of what a server said that are told.
-const errorLimit = 300
 
 // Finished is what the meter says of a request that is over: with --json, one
 // line each.
@@ -164,13 +160,13 @@ func (x *exchange) annotate(r *request.Request) {
 
 // problem is what went wrong, in the words of the server or of the connection.
 func (x *exchange) problem() string {
-	text := x.reply.message
-	if text == "" && x.err != nil {
-		text = x.err.Error()
+	switch {
+	case x.notes[request.NoteRefused]:
+		return x.err.Error() // the meter's own words
+	case x.reply.message != "":
+		return said(x.reply.message, x.model())
+	case x.err != nil:
+		return said(x.err.Error(), x.model())
 	}
-	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "")
-	for len(text) > errorLimit {
-		text = strings.ToValidUTF8(text[:errorLimit], "")
-	}
-	return text
+	return ""
 }

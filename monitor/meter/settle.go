@@ -17,6 +17,9 @@ const (
 	// chunkful is the most tokens a chunk may hold for the time between chunks to
 	// say how fast tokens were made: a tool call comes whole, after all its tokens.
 	chunkful = 16
+	// mostRate is far above the tokens/s of any machine: a count or a time that makes
+	// more is in another unit than it should be.
+	mostRate = 1e6
 )
 
 // settled makes the final numbers of a request.
@@ -39,12 +42,16 @@ func (s *settled) settle() {
 	if s.told.context != nil {
 		r.Context = s.told.context
 	}
+	if !s.counted() {
+		s.notes[request.NoteImplausible] = true
+		s.told.output = nil
+	}
 	if s.told.output != nil {
 		r.OutputTokens, r.OutputApproximate = s.told.output, false
 	}
 	if !s.plausible() {
 		s.notes[request.NoteImplausible] = true
-		s.told.promptTime, s.told.decodeTime, s.told.decodeRate, s.told.total, s.told.load = nil, nil, nil, nil, nil
+		s.told.promptTime, s.told.decodeTime, s.told.decodeRate, s.told.total, s.told.load, s.told.ttft = nil, nil, nil, nil, nil, nil
 	}
 	s.waiting()
 	s.decode()
@@ -64,6 +71,25 @@ func (s *settled) settle() {
 	}
 }
 
+// counted reports that the answer can have as many tokens as its server says. Where
+// text came, there are some: a server that does not count writes 0.
+func (s *settled) counted() bool {
+	n := valueOf(s.told.output)
+	if n == 0 && s.reply.chunks > 0 {
+		s.told.output = nil
+	}
+	return float64(n) <= mostRate*max(s.at.Sub(s.began), request.LeastTime).Seconds()
+}
+
+// decodeTime is the time for the answer in seconds as its server told it, in one way
+// or another, nil where it did not.
+func (s *settled) decodeTime() *float64 {
+	if t := &s.told; t.decodeTime == nil && t.output != nil && secondsOf(t.decodeRate) > 0 {
+		return new(float64(*t.output) / *t.decodeRate)
+	}
+	return s.told.decodeTime
+}
+
 // plausible holds the server's durations against the time that passed here.
 func (s *settled) plausible() bool {
 	if s.sent.IsZero() {
@@ -71,7 +97,10 @@ func (s *settled) plausible() bool {
 	}
 	most := s.at.Sub(s.sent).Seconds()*wallShare + wallSlack.Seconds()
 	sum := secondsOf(s.told.load) + secondsOf(s.told.promptTime) + secondsOf(s.told.decodeTime)
-	if sum > most || secondsOf(s.told.total) > most {
+	if sum > most || secondsOf(s.decodeTime()) > most || secondsOf(s.told.total) > most || secondsOf(s.told.ttft) > most {
+		return false
+	}
+	if took := s.decodeTime(); took != nil && float64(valueOf(s.told.output)) > mostRate*max(*took, request.LeastTime.Seconds()) {
 		return false
 	}
 	// Nor can words come for far longer than they were made, unless their client
@@ -96,7 +125,7 @@ func durationOf(seconds float64) time.Duration { return time.Duration(seconds * 
 func (s *settled) waiting() {
 	t, r := &s.told, s.request
 	r.Load = t.load
-	if t.total == nil || t.decodeTime == nil {
+	if secondsOf(t.total) == 0 || t.decodeTime == nil {
 		return
 	}
 	queue := *t.total - secondsOf(t.load) - secondsOf(t.promptTime) - *t.decodeTime
@@ -110,13 +139,10 @@ func (s *settled) waiting() {
 // measured between the first and the last chunk, in which one token less was made.
 func (s *settled) decode() {
 	t, r, p := &s.told, s.request, &s.reply
-	if p.chunks == 0 && t.ttft != nil {
+	if p.chunks == 0 && secondsOf(t.ttft) > 0 {
 		r.TTFT = s.fromServer(*t.ttft)
 	}
-	took := t.decodeTime
-	if took == nil && t.output != nil && secondsOf(t.decodeRate) > 0 {
-		took = new(float64(*t.output) / *t.decodeRate)
-	}
+	took := s.decodeTime()
 	if t.output != nil && took != nil {
 		if rate := request.Rate(*t.output, durationOf(*took)); rate != nil {
 			r.Decode = s.fromServer(*rate)
@@ -127,7 +153,7 @@ func (s *settled) decode() {
 		r.Decode = measured(float64(tokens-1)/span.Seconds(), s.at)
 		r.Decode.Approximate = r.OutputApproximate || p.held.Seconds() > heldShare*span.Seconds()
 	}
-	if r.Outcome == request.OutcomeFinished && r.Decode == nil && r.OutputTokens != nil {
+	if r.Outcome == request.OutcomeFinished && r.Decode == nil && r.OutputTokens != nil && (tokens < request.LeastTokens || took != nil && *took < request.LeastTime.Seconds()) {
 		s.notes[request.NoteTiny] = true
 	}
 }

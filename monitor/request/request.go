@@ -93,7 +93,8 @@ type Request struct {
 
 	Phase   Phase   `json:"phase"`
 	Outcome Outcome `json:"outcome,omitzero"`
-	// Error is what the server said when it failed, at most 300 bytes of it.
+	// Error is what the server said when it failed, at most 300 bytes of it and
+	// without what it may quote of prompt or answer.
 	Error string `json:"error,omitzero"`
 
 	// Began is when it arrived (meter) or was first seen (counters), Changed when
