@@ -38,6 +38,7 @@ func TestLimitRules(t *testing.T) {
 		{"critical under an override", "limit_pressure", limitLine("critical", set+byDefault), SeverityCritical, CommandResetLimit, ""},
 		{"critical where the default is not known", "limit_pressure", limitLine("critical", set), SeverityCritical, CommandResetLimit, ""},
 		{"critical without an override", "limit_pressure", limitLine("critical", `"set_bytes":0`+byDefault), "", "", ""},
+		{"critical without an override or a known default", "limit_pressure", limitLine("critical", `"set_bytes":0`), "", "", ""},
 		{"critical under a lowered limit", "limit_pressure", limitLine("critical", `"set_bytes":16777216000`+byDefault), "", "", ""},
 		{"a warning is not it", "limit_pressure", limitLine("warning", set+byDefault), "", "", ""},
 		{"nor pressure that is not told", "limit_pressure", limitLine("", set+byDefault), "", "", ""},

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/metal"
 	"plimsoll/metal/wired"
 )
 
@@ -79,6 +80,41 @@ func TestTheDefaultUnderAnOverride(t *testing.T) {
 			t.Errorf("default %v estimated %t, want 53084.2 MiB estimated", l.Default, l.DefaultEstimated)
 		}
 	})
+}
+
+// What was worked out, or whose source is not known, is not Metal's word.
+func TestWhoseWordIsInForce(t *testing.T) {
+	for source, told := range map[string]bool{"metal": true, "log": true, "sysctl": false, "estimate": false, "": false} {
+		if got := inForce(&metal.GPU{LimitSource: source, WorkingSet: new(uint64(gib))}); (got != nil) != told {
+			t.Errorf("%q: %v", source, got)
+		}
+	}
+	if inForce(nil) != nil || inForce(&metal.GPU{LimitSource: "metal"}) != nil || inForce(&metal.GPU{LimitSource: "metal", WorkingSet: new(uint64)}) != nil {
+		t.Error("nothing is in force")
+	}
+}
+
+// Metal's answer just after an override went may be the override's: it is no default.
+func TestTheDefaultSettles(t *testing.T) {
+	var w limitWatch
+	look := func(set, effective uint64) *uint64 {
+		l := &Limit{Set: set, Effective: &effective}
+		bytes, _ := w.byDefault(l, nil)
+		return bytes
+	}
+	look(26*gib, 26*gib)
+	if got := look(0, 26*gib); got != nil {
+		t.Errorf("the default is %d", *got)
+	}
+	for range limitSettles {
+		look(0, 21*gib)
+	}
+	if got := look(0, 21*gib); got == nil || *got != 21*gib {
+		t.Errorf("the default is %v", got)
+	}
+	if got := look(26*gib, 26*gib); got == nil || *got != 21*gib {
+		t.Errorf("under an override the default is %v", got)
+	}
 }
 
 // Where Metal does not answer, nobody says what is in force, and no raise is

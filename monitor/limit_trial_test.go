@@ -124,6 +124,21 @@ func TestALookConfirmsNothing(t *testing.T) {
 	})
 }
 
+// Metal's word alone, which may be one from before, does not make a limit the one on
+// trial.
+func TestAnotherLimitIsNotShown(t *testing.T) {
+	s := &Snapshot{Awake: new(1.0), Memory: &metal.Memory{Pressure: metal.PressureNormal},
+		Limit: &Limit{Set: 26000 << 20, Effective: new(uint64(26000 << 20)), Lease: &LimitLease{Value: 26000 << 20}}}
+	var tr trial
+	if !tr.calm(s, false) {
+		t.Error("no calm")
+	}
+	s.Limit.Set = 24000 << 20
+	if tr.calm(s, false) {
+		t.Error("calm, and another limit is set")
+	}
+}
+
 // A minute in which the machine slept or nobody looked is no minute of normal
 // pressure.
 func TestATrialCountsOnlyWhatWasSeen(t *testing.T) {
