@@ -22,7 +22,14 @@ func (p *program) printPlan(plan monitor.Plan) error {
 		fmt.Fprintf(&b, "%s\n", term.Clean(v.Title))
 	}
 	b.WriteString(page.Facts("", append([]view.Row{v.Verdict}, v.Rows...)...))
-	for at, note := range v.Notes {
+	notes := v.Notes
+	switch plan.Verdict.Reason {
+	case fit.ReasonNoWeights:
+		notes = append(notes, p.words.Text("fit.hint.no_weights"))
+	case fit.ReasonNoLimit:
+		notes = append(notes, p.words.Text("fit.hint.no_limit"))
+	}
+	for at, note := range notes {
 		if at == 0 {
 			b.WriteByte('\n')
 		}

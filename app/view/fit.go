@@ -32,7 +32,7 @@ func (r *Renderer) Plan(p monitor.Plan) Plan {
 		out.Rows = append(out.Rows, r.verdictRow("fit.row.unloaded", p.Unloaded))
 	}
 	out.Rows = append(out.Rows, r.fourRow(p.FourSlots))
-	out.Rows = append(out.Rows, r.contextRow(p), r.raiseRow(p))
+	out.Rows = append(out.Rows, r.contextRow(p), r.limitRow(p), r.raiseRow(p))
 	for at, e := range p.Rates {
 		if e.Reason != "" && e.Reason == p.Verdict.Reason {
 			continue // it is said already
@@ -80,7 +80,7 @@ func (r *Renderer) fourRow(four *monitor.SlotPlan) Row {
 	if four.State != fit.Unknown {
 		args["Verdict"] = r.FitVerdict(&four.Verdict)
 	}
-	row.Text, row.Level = r.Text("fit.four", args), planLevel(four.State)
+	row.Text, row.Level = r.Text("fit.four", args), min(planLevel(four.State), Normal) // what may be is no alarm
 	return row
 }
 
@@ -196,6 +196,16 @@ func (r *Renderer) contextRow(p monitor.Plan) Row {
 			}
 		}
 		row.Text = joined(between, parts)
+	}
+	return row
+}
+
+// limitRow is the GPU's limit where nobody told it: what is worked out in its place is
+// said to be an estimate.
+func (r *Renderer) limitRow(p monitor.Plan) Row {
+	row := Row{Label: r.Text("fit.row.limit"), Share: -1, Level: Normal}
+	if p.Place.Estimated && p.Place.GPU != nil {
+		row.Text = r.Text("fit.limit", Args{"Size": size(*p.Place.GPU)})
 	}
 	return row
 }
