@@ -49,8 +49,9 @@ func (e *engine) complete(s *Snapshot) {
 	if s.Leaked == nil {
 		s.Leaked = leaked(&e.history, e.claims)
 	}
+	found := e.diagnosis.step(&e.history) // also for what a recording has: the next line may have none
 	if s.Diagnosis == nil {
-		s.Diagnosis = e.diagnosis.step(&e.history)
+		s.Diagnosis = found
 	}
 }
 
