@@ -16,14 +16,14 @@ func isConfig(top map[string]any) bool {
 // first that is there counts.
 var configNames = []struct{ config, name string }{
 	{"num_decoder_layers", "block_count"}, {"decoder_layers", "block_count"}, // of an encoder-decoder: the encoder keeps nothing
-	{"num_hidden_layers", "block_count"}, {"n_layers", "block_count"}, {"n_layer", "block_count"}, {"num_layers", "block_count"},
-	{"hidden_size", "embedding_length"}, {"n_embd", "embedding_length"}, {"d_model", "embedding_length"},
+	{"num_hidden_layers", "block_count"}, {"n_layers", "block_count"}, {"n_layer", "block_count"}, {"num_layers", "block_count"}, {"num_transformer_layers", "block_count"},
+	{"hidden_size", "embedding_length"}, {"n_embd", "embedding_length"}, {"d_model", "embedding_length"}, {"model_dim", "embedding_length"},
 	{"decoder_attention_heads", "attention.head_count"},
-	{"num_attention_heads", "attention.head_count"}, {"n_head", "attention.head_count"}, {"n_heads", "attention.head_count"}, {"num_heads", "attention.head_count"},
+	{"num_attention_heads", "attention.head_count"}, {"n_head", "attention.head_count"}, {"n_heads", "attention.head_count"}, {"num_heads", "attention.head_count"}, {"num_query_heads", "attention.head_count"},
 	{"num_key_value_heads", "attention.head_count_kv"},
 	{"layer_types", "layer_types"}, {"layers_block_type", "layer_types"}, {"hybrid_override_pattern", "hybrid_override_pattern"},
 	{"full_attention_interval", "full_attention_interval"},
-	{"sliding_window", "attention.sliding_window"}, {"sliding_window_size", "attention.sliding_window"},
+	{"sliding_window", "attention.sliding_window"}, {"sliding_window_size", "attention.sliding_window"}, {"attention_window_size", "attention.sliding_window"},
 	{"sliding_window_pattern", "attention.sliding_window_pattern"}, {"_sliding_window_pattern", "attention.sliding_window_pattern"},
 	{"attention_chunk_size", "attention.chunk_size"}, {"num_kv_shared_layers", "attention.shared_kv_layers"},
 	{"cross_attention_layers", "attention.cross_attention_layers"},
@@ -74,6 +74,9 @@ func configInfo(top map[string]any) map[string]any {
 	configHeads(config, keys)
 	if rope, nope, value := number("qk_rope_head_dim"), number("qk_nope_head_dim"), number("v_head_dim"); rope > 0 && nope > 0 && value > 0 {
 		keys["attention.key_length_mla"], keys["attention.value_length_mla"] = rope+nope, value
+		if expandedOnly[familyName(architecture)] { // no engine keeps its latent
+			keys["attention.key_length"], keys["attention.value_length"] = rope+nope, value
+		}
 	}
 	if head := number("global_head_dim"); head > 0 { // Gemma 4: its layers with a window have other heads
 		keys["attention.key_length_swa"], keys["attention.value_length_swa"] = config["head_dim"], config["head_dim"]

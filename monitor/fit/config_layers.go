@@ -5,6 +5,7 @@ import "slices"
 // The words of layer_types that the other ways of telling them are turned into.
 const (
 	wordFull   = "full_attention"
+	wordWindow = "sliding_attention"
 	wordLinear = "linear_attention"
 )
 
@@ -45,6 +46,14 @@ func layerTypes(config map[string]any, blocks int) []any {
 		}
 		return types
 	}
+	if cycle, _ := config["block_types"].([]any); len(cycle) > 0 { // RecurrentGemma: its attention is of a window
+		for at := range types {
+			if cycle[at%len(cycle)] == "attention" {
+				types[at] = wordWindow
+			}
+		}
+		return types
+	}
 	return nil
 }
 
@@ -60,7 +69,7 @@ func attendAt(types []any, list []int, from int) []any {
 
 // groupedHeads is the number of KV heads of a config.json that tells it by another
 // key than num_key_value_heads: one for all (multi_query), as many as there are
-// heads of a group (DeciLM's blocks), or under Falcon's name. nil where none does.
+// heads of a group (DeciLM's blocks), or under another name. nil where none does.
 func groupedHeads(config map[string]any, heads float64) any {
 	if blocks, _ := config["block_configs"].([]any); len(blocks) > 0 && heads > 0 {
 		list := make([]any, len(blocks))
@@ -72,6 +81,9 @@ func groupedHeads(config map[string]any, heads float64) any {
 			}
 		}
 		return list
+	}
+	if kv := object(config, "attn_config")["kv_n_heads"]; kv != nil { // DBRX, MPT
+		return kv
 	}
 	if newer, _ := config["new_decoder_architecture"].(bool); newer { // Falcon 40B
 		return config["num_kv_heads"]

@@ -77,6 +77,12 @@ func TestConfigsOfGroupedHeads(t *testing.T) {
 		`{"model_type":"chatglm","num_layers":28,"hidden_size":4096,"num_attention_heads":32,"kv_channels":128,"multi_query_attention":true,"multi_query_group_num":2}`:   28 * 2 * 128 * 2 * 2,
 		`{"model_type":"nemotron-nas","num_hidden_layers":2,"hidden_size":8192,"num_attention_heads":64,"num_key_value_heads":null,
 			"block_configs":[{"attention":{"n_heads_in_group":8,"no_op":false}},{"attention":{"n_heads_in_group":null,"no_op":true}}]}`: 8 * 128 * 2 * 2,
+		`{"model_type":"dbrx","n_layers":40,"d_model":6144,"n_heads":48,"attn_config":{"kv_n_heads":8}}`:                                    40 * 8 * 128 * 2 * 2,
+		`{"model_type":"openelm","num_transformer_layers":2,"model_dim":1280,"head_dim":64,"num_kv_heads":[3,5],"num_query_heads":[12,20]}`: (3 + 5) * 64 * 2 * 2,
+		`{"model_type":"minicpm3","num_hidden_layers":62,"hidden_size":2560,"num_attention_heads":40,"num_key_value_heads":40,"kv_lora_rank":256,
+			"qk_nope_head_dim":64,"qk_rope_head_dim":32,"v_head_dim":64}`: 62 * 40 * (96 + 64) * 2,
+		`{"model_type":"recurrent_gemma","num_hidden_layers":26,"hidden_size":2560,"num_attention_heads":10,"num_key_value_heads":1,"head_dim":256,
+			"attention_window_size":2048,"block_types":["recurrent","recurrent","attention"]}`: 0, // 8 windows
 		`{"model_type":"t5","num_layers":24,"num_decoder_layers":12,"d_model":1024,"num_heads":16,"d_kv":64}`:                                                   12 * 16 * 64 * 2 * 2,
 		`{"model_type":"whisper","num_hidden_layers":32,"encoder_layers":32,"decoder_layers":4,"d_model":1280,"decoder_attention_heads":20}`:                    4 * 1280 * 2 * 2,
 		`{"model_type":"gemma3","text_config":{"model_type":"gemma3_text","num_hidden_layers":34,"hidden_size":2560,"sliding_window":1024},"vision_config":{}}`: 5 * 4 * 256 * 2 * 2,
