@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,9 @@ func TestLimitCommands(t *testing.T) {
 			{"no value", Command{Kind: CommandSetLimit}, ErrBadCommand},
 			{"nothing", Command{Kind: CommandSetLimit, Bytes: new(uint64(0))}, ErrBadCommand},
 			{"not whole MiB", Command{Kind: CommandSetLimit, Bytes: new(uint64(26000<<20 + 1))}, ErrBadCommand},
+			{"too short a trial", Command{Kind: CommandSetLimit, Bytes: new(uint64(26000 << 20)), Lease: new(29.0)}, ErrBadCommand},
+			{"too long a trial", Command{Kind: CommandSetLimit, Bytes: new(uint64(26000 << 20)), Lease: new(601.0)}, ErrBadCommand},
+			{"a trial of no time", Command{Kind: CommandSetLimit, Bytes: new(uint64(26000 << 20)), Lease: new(math.NaN())}, ErrBadCommand},
 			{"no server of that name", Command{Kind: CommandRestartServer, Backend: "lmstudio"}, ErrNoBackend},
 		} {
 			if err := m.Do(t.Context(), test.command); !errors.Is(err, test.want) {
