@@ -27,7 +27,7 @@ type adviseFlags struct {
 // adviseCommand says where a task belongs: here or in the cloud.
 func (p *program) adviseCommand() *cobra.Command {
 	var f adviseFlags
-	cmd := p.command("advise", "advise [FLAGS]", groupSee, func(cmd *cobra.Command, _ []string) error {
+	cmd := p.command("advise", "advise", groupSee, func(cmd *cobra.Command, _ []string) error {
 		task, err := f.asked(cmd)
 		if err != nil {
 			return err

@@ -101,7 +101,7 @@ func TestLoadedAsPlanned(t *testing.T) {
 	if got := In("en").Event(e); got != "m loaded: predicted 8.9 GiB, took 9.4 GiB" {
 		t.Errorf("%q", got)
 	}
-	if got := In("zh").Event(e); got != "m 已载入：预计 8.9 GiB，实际 9.4 GiB" {
+	if got := In("zh").Event(e); got != "m 已加载：预计 8.9 GiB，实际 9.4 GiB" {
 		t.Errorf("%q", got)
 	}
 	e.Evidence.Planned = nil

@@ -19,9 +19,9 @@ func TestEventsOfALog(t *testing.T) {
 	}{
 		{monitor.EventOutOfMemory, full, "The GPU ran out of memory with qwen3:14b", "GPU 内存耗尽（qwen3:14b）"},
 		{monitor.EventOutOfMemory, monitor.Evidence{}, "The GPU ran out of memory", "GPU 内存耗尽"},
-		{monitor.EventOutOfMemory, system, "There was too little memory to load qwen3:14b", "内存不足，无法载入 qwen3:14b"},
+		{monitor.EventOutOfMemory, system, "There was too little memory to load qwen3:14b", "内存不足，无法加载 qwen3:14b"},
 		{monitor.EventTruncated, full, "qwen3:14b: A prompt of 83,886 tokens was longer than the context; 32,770 were read, the rest was dropped",
-			"qwen3:14b：提示词有 83,886 个词元，超出上下文长度，只读取了 32,770 个，其余被丢弃"},
+			"qwen3:14b：提示词有 83,886 个 token，超出上下文长度，只读取了 32,770 个，其余被丢弃"},
 		{monitor.EventTruncated, monitor.Evidence{}, "A prompt was longer than the context and lost a part", "提示词超出上下文长度，有一部分被丢弃"},
 		{monitor.EventCacheRefused, full, "Ollama cannot use the quantised cache it was set to with qwen3:14b: that needs flash attention",
 			"Ollama 无法使用所设的量化缓存（qwen3:14b）：量化缓存需要 flash attention"},

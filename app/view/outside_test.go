@@ -43,9 +43,10 @@ var forPrograms = map[string]string{
 // outside are the texts that stay outside the message files, each with its reason.
 var outside = map[string]string{
 	"launchctl setenv OLLAMA_CONTEXT_LENGTH %d": "a command for a terminal",
-	"LM Studio": "a product's name",
-	"Apple M5":  "a product's name",
-	"中文":        "a language is named in its own words",
+	"LM Studio":         "a product's name",
+	"Ollama is running": "what a server's front page says",
+	"Apple M5":          "a product's name",
+	"中文":                "a language is named in its own words",
 }
 
 // TestNoTextIsLeftOutside reads every Go file of the program, whatever system it

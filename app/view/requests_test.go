@@ -51,7 +51,7 @@ func TestTitleFollowsTheRequest(t *testing.T) {
 		{"slow as can be", []request.Request{flight(request.PhaseDecode, func(r *request.Request) { r.Live = measured(0.031, request.SourceSlots, 0) })}, "0.03 t/s", "0.03 t/s"},
 		{"prefill", []request.Request{flight(request.PhasePrefill, func(r *request.Request) { r.ReadTokens = new(12034) }), doneAt(time.Minute)}, "reading 12k", "读取 12k"},
 		{"prefill, nothing told", []request.Request{flight(request.PhasePrefill, nil)}, "reading", "读取中"},
-		{"loading", []request.Request{flight(request.PhaseLoading, nil)}, "loading", "载入中"},
+		{"loading", []request.Request{flight(request.PhaseLoading, nil)}, "loading", "加载中"},
 		{"the last, just now", []request.Request{doneAt(5 * time.Second)}, "11.2 ·<1m", "11.2 ·<1m"},
 		{"the last", []request.Request{doneAt(3*time.Minute + 50*time.Second)}, "11.2 ·3m", "11.2 ·3m"},
 		{"long ago", []request.Request{doneAt(10 * time.Minute)}, "8.0 GiB", "8.0 GiB"},
