@@ -122,6 +122,24 @@ func TestWaysOfWindows(t *testing.T) {
 	}
 }
 
+// Case 1: windows whose length or whose layers are told in part are not charged in full.
+func TestWindowsToldInPart(t *testing.T) {
+	const head = `{"general.architecture":"something-new","block_count":4,"attention.head_count":8,"attention.head_count_kv":8,"attention.key_length":64,"attention.`
+	for text, want := range map[string]Reason{
+		head + `sliding_window_pattern":[true,false,true,false]}`:                                 ReasonWindow,
+		head + `sliding_window_pattern":[true,false,true,false],"attention.sliding_window":null}`: ReasonWindow,
+		head + `sliding_window":[512,512]}`:                                                       ReasonListLeftOut,
+		head + `sliding_window_pattern":"4","attention.sliding_window":512}`:                      ReasonWindow,
+		head + `sliding_window_pattern":[true,false,true,false],"attention.sliding_window":0}`:    "",
+		head + `sliding_window_pattern":[true,false,true,false],"attention.sliding_window":512}`:  "",
+		head + `sliding_window":[512,0,512,0]}`:                                                   "",
+	} {
+		if m := readText(t, text); m.Unknown != want {
+			t.Errorf("%s: %q, want %q", text, m.Unknown, want)
+		}
+	}
+}
+
 // Case 25: what is no number is no length, and is not passed over for another.
 func TestUnreadableValues(t *testing.T) {
 	for name, value := range map[string]string{

@@ -13,7 +13,7 @@ func (b *builder) windows(kinds []Kind) Reason {
 		return ReasonImplausible
 	}
 	size, told := b.number("attention.sliding_window", mostContext)
-	if letters := strings.ToUpper(b.text("attention.sliding_window_pattern")); letters != "" { // EXAONE 4: "LLLG"
+	if letters := strings.ToUpper(b.text("attention.sliding_window_pattern")); letters != "" && strings.Trim(letters, "LG") == "" { // EXAONE 4: "LLLG"
 		for at := range kinds {
 			if letters[at%len(letters)] == 'L' {
 				b.mark(kinds, at)
@@ -26,9 +26,13 @@ func (b *builder) windows(kinds []Kind) Reason {
 			return ReasonListLeftOut
 		}
 		for at := range min(len(pattern), len(kinds)) {
-			if pattern[at] != 0 {
-				b.mark(kinds, at)
+			if pattern[at] == 0 {
+				continue
 			}
+			if kinds[at] == Full && !told && b.window(at) == 0 && len(b.sizes) == 0 {
+				return ReasonWindow // it keeps a window, whose length nobody told
+			}
+			b.mark(kinds, at)
 		}
 		return ""
 	}
@@ -37,6 +41,8 @@ func (b *builder) windows(kinds []Kind) Reason {
 	}
 	every, given := b.number("attention.sliding_window_pattern", mostLayers)
 	switch {
+	case len(b.sizes) > 0 && len(b.sizes) < b.blocks-b.number1("nextn_predict_layers"):
+		return ReasonListLeftOut
 	case len(b.sizes) > 0:
 		for at := range kinds {
 			if b.window(at) > 0 {
