@@ -233,3 +233,16 @@ func heading() *words {
 	w.bold = true
 	return w
 }
+
+// pageHead is the head of a page that one comes back from: a way back and its title.
+func pageHead(back fyne.CanvasObject, title *words) fyne.CanvasObject {
+	return container.New(arrange{
+		func(float32) float32 { return back.MinSize().Height },
+		func(size fyne.Size) {
+			button := back.MinSize()
+			put(back, -4, 0, button.Width, button.Height)
+			h := title.lineHeight()
+			put(title, button.Width+2, (size.Height-h)/2, size.Width-button.Width, h)
+		},
+	}, back, title)
+}

@@ -61,22 +61,10 @@ func newLimitPage(do func(view.Action), back func()) *limitPage {
 	p.cards.restarts = newCard(newColumn(6, p.titles.restarts, p.restarts.box))
 	p.cards.choices = newCard(newColumn(4, p.titles.choices, p.nothing, p.choices))
 	p.cards.custom = p.custom.card()
-	page := newColumn(gap, p.head(), p.none, p.cards.now, p.cards.restarts, p.cards.choices, p.cards.custom, p.change)
+	page := newColumn(gap, pageHead(p.back, p.title), p.none, p.cards.now, p.cards.restarts, p.cards.choices, p.cards.custom, p.change)
 	p.scroll = container.NewVScroll(container.New(padded{margin, 2}, page))
 	page.Layout.(*column).change = p.scroll.Refresh
 	return p
-}
-
-func (p *limitPage) head() fyne.CanvasObject {
-	return container.New(arrange{
-		func(float32) float32 { return p.back.MinSize().Height },
-		func(size fyne.Size) {
-			button := p.back.MinSize()
-			put(p.back, -4, 0, button.Width, button.Height)
-			h := p.title.lineHeight()
-			put(p.title, button.Width+2, (size.Height-h)/2, size.Width-button.Width, h)
-		},
-	}, p.back, p.title)
 }
 
 // buttons are those about the limit that is set.

@@ -70,22 +70,10 @@ func newPlannerPage(ask func(monitor.PlanRequest), back func()) *plannerPage {
 	p.cards.plan = newCard(newColumn(10, newColumn(4, p.name, p.verdict()), p.bar.box, p.tools, p.facts.box, p.notes))
 	p.cards.models = newCard(newColumn(6, p.modelsTitle, p.models.box))
 	p.cards.sums = newCard(newColumn(8, p.sumsTitle, p.sums.box))
-	page := newColumn(gap, p.top(), p.cards.plan, p.cards.models, p.cards.sums)
+	page := newColumn(gap, pageHead(p.back, p.title), p.cards.plan, p.cards.models, p.cards.sums)
 	p.scroll = container.NewVScroll(container.New(padded{margin, 2}, page))
 	page.Layout.(*column).change = p.scroll.Refresh
 	return p
-}
-
-func (p *plannerPage) top() fyne.CanvasObject {
-	return container.New(arrange{
-		func(float32) float32 { return p.back.MinSize().Height },
-		func(size fyne.Size) {
-			button := p.back.MinSize()
-			put(p.back, -4, 0, button.Width, button.Height)
-			h := p.title.lineHeight()
-			put(p.title, button.Width+2, (size.Height-h)/2, size.Width-button.Width, h)
-		},
-	}, p.back, p.title)
 }
 
 // verdict is the shape of the level, the verdict, and below it what says so.

@@ -48,15 +48,7 @@ func newSettingsPage(store func(api.Settings, func(error)), back func()) *settin
 }
 
 func (s *settingsPage) content() fyne.CanvasObject {
-	head := container.New(arrange{
-		func(float32) float32 { return s.back.MinSize().Height },
-		func(size fyne.Size) {
-			button := s.back.MinSize()
-			put(s.back, -4, 0, button.Width, button.Height)
-			h := s.title.lineHeight()
-			put(s.title, button.Width+2, (size.Height-h)/2, size.Width-button.Width, h)
-		},
-	}, s.back, s.title)
+	head := pageHead(s.back, s.title)
 	page := newColumn(gap, head,
 		newCard(newColumn(6, s.labels.language, s.language)),
 		s.server.card(),
