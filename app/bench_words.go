@@ -68,7 +68,7 @@ var reasonIDs = map[bench.ReasonKind]string{
 	bench.ReasonSwapping: "bench.reason.swapping", bench.ReasonThrottled: "bench.reason.throttled",
 	bench.ReasonOtherRequest: "bench.reason.other_request", bench.ReasonQueued: "bench.reason.queued",
 	bench.ReasonOtherModel: "bench.reason.other_model", bench.ReasonBackground: "bench.reason.background",
-	bench.ReasonOtherGPU: "bench.reason.other_gpu", bench.ReasonSlept: "bench.reason.slept",
+	bench.ReasonTogether: "bench.reason.together", bench.ReasonOtherGPU: "bench.reason.other_gpu", bench.ReasonSlept: "bench.reason.slept",
 	bench.ReasonPower: "bench.reason.power", bench.ReasonReloaded: "bench.reason.reloaded",
 	bench.ReasonCached: "bench.reason.cached", bench.ReasonCutShort: "bench.reason.cut_short",
 	bench.ReasonTruncated: "bench.reason.truncated", bench.SkipTrained: "bench.reason.trained",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -188,7 +189,8 @@ func TestBusyProgram(t *testing.T) {
 		{"a program of ours", metal.Process{PID: 99, Name: "plimsoll", CPU: new(1.0)}, ""},
 		{"a child of the runner", metal.Process{PID: 5, Parent: 42, Name: "worker", CPU: new(1.0)}, ""},
 		{"the runner's server", metal.Process{PID: 41, Name: "ollama", CPU: new(1.0)}, ""},
-		{"a new process under an old number", metal.Process{PID: 5, Name: "new", CPU: new(1.0), Started: 1}, ""},
+		{"one that began meanwhile, under an old number", metal.Process{PID: 5, Name: "new", CPU: new(1.0), Started: 1}, "background"},
+		{"many that do little", metal.Process{PID: 0, Name: "many", CPU: new(1.0)}, "background_together"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var ticks atomic.Int64
@@ -207,6 +209,13 @@ func TestBusyProgram(t *testing.T) {
 					}
 					if p.Started > 0 {
 						p.Started = uint64(now)
+					}
+					if p.Name == "many" {
+						var all []metal.Process
+						for n := range 5 {
+							all = append(all, metal.Process{PID: 100 + n, Name: fmt.Sprint("many", n), CPU: new(now * 0.4)})
+						}
+						return all, nil
 					}
 					return []metal.Process{p, {PID: 42, Parent: 41, Name: "ollama", CPU: new(now)}}, nil
 				}

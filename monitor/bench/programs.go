@@ -26,7 +26,8 @@ func readPrograms(read func() ([]metal.Process, error)) programs {
 }
 
 // worked finds the programs that worked between two readings, but for those that
-// serve the model (their pids) and their parents and children.
+// serve the model (their pids) and their parents and children. What began and ended
+// in between does not show.
 func (before programs) worked(after programs, d time.Duration, ours ...int) []Reason {
 	if before == nil || after == nil || d <= 0 {
 		return nil
@@ -40,9 +41,12 @@ func (before programs) worked(after programs, d time.Duration, ours ...int) []Re
 	}
 	cores, gpu := map[string]float64{}, map[string]float64{}
 	for pid, p := range after {
-		was, ok := before[pid]
-		if !ok || was.Started != p.Started || own[pid] || own[p.Parent] {
+		if own[pid] || own[p.Parent] {
 			continue
+		}
+		was, ok := before[pid]
+		if !ok || was.Started != p.Started { // it began meanwhile
+			was = metal.Process{CPU: new(0.0), GPU: new(0.0)}
 		}
 		name := p.App
 		if name == "" {
@@ -55,7 +59,15 @@ func (before programs) worked(after programs, d time.Duration, ours ...int) []Re
 			gpu[name] += (*p.GPU - *was.GPU) / d.Seconds()
 		}
 	}
-	return append(over(cores, backgroundMost, ReasonBackground), over(gpu, gpuMost, ReasonOtherGPU)...)
+	found := append(over(cores, backgroundMost, ReasonBackground), over(gpu, gpuMost, ReasonOtherGPU)...)
+	total := 0.0
+	for _, c := range cores {
+		total += c
+	}
+	if len(found) == 0 && total >= togetherMost {
+		found = []Reason{{Kind: ReasonTogether, Value: &total}}
+	}
+	return found
 }
 
 // over are the names with at least a bound, most first.

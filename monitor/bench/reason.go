@@ -17,13 +17,14 @@ type ReasonKind string
 
 // What voids a run.
 const (
-	ReasonSwapping     ReasonKind = "swapping"       // bytes swapped out during it
-	ReasonThrottled    ReasonKind = "throttled"      // the GPU was slowed; Name is the cause
-	ReasonOtherRequest ReasonKind = "other_request"  // of somebody else, to the same model
-	ReasonQueued       ReasonKind = "queued"         // seconds spent waiting for others
-	ReasonOtherModel   ReasonKind = "other_model"    // Name worked, or was loaded
-	ReasonBackground   ReasonKind = "background"     // Name kept so many cores busy
-	ReasonOtherGPU     ReasonKind = "other_gpu_user" // Name used that share of the GPU
+	ReasonSwapping     ReasonKind = "swapping"            // bytes swapped out during it
+	ReasonThrottled    ReasonKind = "throttled"           // the GPU was slowed; Name is the cause
+	ReasonOtherRequest ReasonKind = "other_request"       // of somebody else, to the same model
+	ReasonQueued       ReasonKind = "queued"              // seconds spent waiting for others
+	ReasonOtherModel   ReasonKind = "other_model"         // Name worked, or was loaded
+	ReasonBackground   ReasonKind = "background"          // Name kept so many cores busy
+	ReasonTogether     ReasonKind = "background_together" // all other programs kept so many cores busy
+	ReasonOtherGPU     ReasonKind = "other_gpu_user"      // Name used that share of the GPU
 	ReasonSlept        ReasonKind = "slept"
 	ReasonPower        ReasonKind = "power_changed" // plugged in or out, or the low power mode changed
 	ReasonReloaded     ReasonKind = "reloaded"      // seconds of loading, for somebody dropped the model

@@ -33,10 +33,10 @@ func (o own) Watch(ctx context.Context, options monitor.Options, each func(monit
 	}
 }
 
-// simulated is a benchmark on the simulated Mac at eighty times real speed.
-func simulated(t *testing.T, model string, plan Plan) (Config, *sim.Mac) {
+// simulated is a benchmark on the simulated Mac at so many times real speed.
+func simulated(t *testing.T, speed float64, model string, plan Plan) (Config, *sim.Mac) {
 	t.Helper()
-	clock := sim.NewClock(time.Now(), 80)
+	clock := sim.NewClock(time.Now(), speed)
 	mac := sim.New(sim.Config{Clock: clock, Seed: 3})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,7 +67,7 @@ func simulated(t *testing.T, model string, plan Plan) (Config, *sim.Mac) {
 
 // The simulated Mac decodes by its bandwidth: 153 GB/s × 0.65 ÷ (4.1 GB + cache).
 func TestSimulatedMac(t *testing.T) {
-	c, _ := simulated(t, sim.Model7B, Plan{Runs: 3, Output: 32, DeepOutput: 32, Depths: []int{4096, 16384, 65536}, Seed: 1})
+	c, _ := simulated(t, 80, sim.Model7B, Plan{Runs: 3, Output: 32, DeepOutput: 32, Depths: []int{4096, 16384, 65536}, Seed: 1})
 	r, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -99,13 +99,18 @@ func TestSimulatedMac(t *testing.T) {
 	}
 }
 
-// A Mac that swaps gives no figures, and says why.
+// Runs on a Mac that swaps do not count, and say why.
 func TestSimulatedSwapVoids(t *testing.T) {
-	c, mac := simulated(t, sim.Model14B, Plan{Runs: 2, Output: 64, Seed: 1})
+	c, mac := simulated(t, 20, sim.Model14B, Plan{Runs: 2, Output: 64, Seed: 1})
 	var once sync.Once
 	c.Progress = func(p Progress) {
 		if p.Step == StepRun && p.Kind == English {
-			once.Do(func() { mac.StartApp("Lightroom", 40e9) })
+			once.Do(func() {
+				mac.StartApp("Lightroom", 60e9)
+				for !mac.Truth().Swapping { // it fills its memory first
+					<-c.Clock.After(time.Second)
+				}
+			})
 		}
 	}
 	r, err := Run(t.Context(), c)
@@ -115,17 +120,19 @@ func TestSimulatedSwapVoids(t *testing.T) {
 	if test := r.test(Chinese); test.Decode == nil || len(test.Void) > 0 {
 		t.Errorf("before: %+v, void %v", test.Decode, test.Void)
 	}
-	if test := r.test(Code); test.Decode != nil || len(test.Void) == 0 || test.Void[0].Kind != ReasonSwapping || *test.Void[0].Value < swapMost {
-		t.Errorf("swapping: %+v, void %v", test.Decode, test.Void)
+	for i, run := range r.test(English).Runs[:2] {
+		if len(run.Void) == 0 || run.Void[0].Kind != ReasonSwapping || *run.Void[0].Value < swapMost {
+			t.Errorf("swapping: run %d is void for %v", i, run.Void)
+		}
 	}
 }
 
 // A second client of the same server voids what it disturbs.
 func TestSimulatedSecondClientVoids(t *testing.T) {
-	c, mac := simulated(t, sim.Model7B, Plan{Runs: 2, Output: 24, Seed: 1})
+	c, mac := simulated(t, 20, sim.Model7B, Plan{Runs: 2, Output: 48, Seed: 1})
 	c.Progress = func(p Progress) {
 		if p.Step == StepRun && p.Tokens == 0 {
-			mac.Ask(sim.Model14B, 100, 60) //nolint:errcheck // the next one tries again
+			mac.Ask(sim.Model14B, 100, 400) //nolint:errcheck // the next one tries again
 		}
 	}
 	r, err := Run(t.Context(), c)
@@ -139,21 +146,23 @@ func TestSimulatedSecondClientVoids(t *testing.T) {
 	}
 }
 
-// Fifteen minutes without a pause: the thin machine gets hot and slow, and that
-// is written down beside its temperature and clock.
+// Fifteen minutes without a pause on a thin machine: it gets hot, and is slower
+// when it is slowed. How hot depends on how soon the next answer is asked for.
 func TestSimulatedSustained(t *testing.T) {
-	c, _ := simulated(t, sim.Model14B, Plan{Runs: 1, Output: 512, Sustained: 15 * time.Minute, SustainedOnly: true, Seed: 1})
+	c, _ := simulated(t, 80, sim.Model14B, Plan{Runs: 1, Output: 512, Sustained: 15 * time.Minute, SustainedOnly: true, Seed: 1})
 	r, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := r.Sustained.Minutes
-	if len(m) != 15 || r.Sustained.Kept == nil || *r.Sustained.Kept > 0.95 {
+	if len(m) != 15 || r.Sustained.Kept == nil {
 		t.Fatalf("%d minutes, kept %v", len(m), r.Sustained.Kept)
 	}
 	first, last := m[0], m[14]
-	if *last.Temperature < *first.Temperature+10 || *last.Clock > 0.97**first.Clock || *last.Throttled < 0.5 || last.Cause == "" || *last.Decode >= *first.Decode {
-		t.Errorf("first %v °C %v MHz %v tokens/s, last %v °C %v MHz %v tokens/s, throttled %v",
-			*first.Temperature, *first.Clock, *first.Decode, *last.Temperature, *last.Clock, *last.Decode, *last.Throttled)
+	if *last.Temperature < *first.Temperature+10 || last.Clock == nil || last.Power == nil || last.Throttled == nil {
+		t.Errorf("first %+v, last %+v", first, last)
+	}
+	if *last.Throttled == 1 && (last.Cause == "" || *last.Decode > 0.95**first.Decode) {
+		t.Errorf("slowed by %q, and yet %v after %v tokens/s", last.Cause, *last.Decode, *first.Decode)
 	}
 }

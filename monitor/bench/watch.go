@@ -22,6 +22,8 @@ const (
 	swapMost = 16 << 20
 	// backgroundMost is how many cores another program may keep busy.
 	backgroundMost = 0.5
+	// togetherMost is the same for all other programs together.
+	togetherMost = 1
 	// gpuMost is the share of the GPU that another program may use: a desktop's
 	// windows take less.
 	gpuMost = 0.25
