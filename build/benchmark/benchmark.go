@@ -6,6 +6,7 @@
 //	build/bench fit       the planner's caches against those that engines logged
 //	build/bench meter     answers that pass the meter, against the same ones asked directly
 //	build/bench polls     what the agent's questions cost the model servers
+//	build/bench agree     two benchmarks of one model on a real Ollama
 //	build/bench soak      the agent of a fast demo, looked at for nine minutes
 //
 // Each prints its numbers beside their bounds; the status is 1 when one is over.
@@ -29,6 +30,7 @@ var measurements = []struct {
 	{"fit", "what the planner makes of real models' caches, against what engines logged, was published or follows by hand", measureFit},
 	{"meter", "answers that pass the meter, in turn with the same ones asked directly: first token, throughput, cancels, memory, live rate", measureMeter},
 	{"polls", "a thousand questions each to a stand-in, a real Ollama and the llama-server that PLIMSOLL_LLAMA_SERVER names: the server's own time", measurePolls},
+	{"agree", "plimsoll bench on a real Ollama: two runs of one model agree, and a second client voids the figures", agree},
 	{"soak", "the agent of a fast demo for nine minutes, with clients coming and going: what grows", soak},
 }
 
