@@ -178,6 +178,7 @@ func TestInstallFromAPlaceForNow(t *testing.T) {
 	if err := s.Install(t.Context()); !errors.Is(err, ErrPlace) {
 		t.Errorf("a program of a download, without a bundle: %v", err)
 	}
+	s.xattr = func(string, string) (string, error) { return "01c3;", nil } // opened and agreed to
 	s.dir = filepath.Join(s.dir, "AppTranslocation", "8A1E")
 	s.bundle("helper")
 	if err := s.Install(t.Context()); !errors.Is(err, ErrPlace) {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -134,6 +135,20 @@ func TestArgumentIsChecked(t *testing.T) {
 		t.Errorf("status %d: %s", status, out)
 	}
 	d.installed("1000\n")
+}
+
+// TestScriptsNeedRoot: whoever else runs one is told so, before anything is looked at.
+func TestScriptsNeedRoot(t *testing.T) {
+	d := newDisk(t)
+	for name, script := range map[string]string{"install.sh": installer(), "remove.sh": removeScript} {
+		cmd := exec.Command("/bin/sh", "-c", d.here(script), "plimsoll", "1000:"+d.helper)
+		cmd.Env, cmd.Dir = clean, "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != 65 || !strings.Contains(string(out), "this needs root") {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
+	}
 }
 
 // TestNothingIsFollowed puts what does not belong there at each place: the script
