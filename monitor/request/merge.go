@@ -22,6 +22,11 @@ func (t *Tracker) pair() {
 			t.replace(c, apart)
 		}
 	}
+	for _, c := range t.records {
+		if c.kept == nil && c.meter != nil && c.slots != nil && !firstAgrees(c.meter, c.slots) {
+			t.exchange(c)
+		}
+	}
 	for _, c := range slices.Clone(t.records) {
 		if c.meter == nil || c.slots != nil || c.kept != nil {
 			continue
@@ -45,10 +50,45 @@ func (t *Tracker) pair() {
 	t.pairLines()
 }
 
+// exchange gives a meter's request the slot whose first token came when the meter saw
+// it, where there is one: at first its own may still have waited, and another, which
+// the meter does not carry, was taken up in its stead.
+func (t *Tracker) exchange(c *record) {
+	o := t.find(func(o *record) bool {
+		return o.slots != nil && o.meter == nil && t.agree(c.meter, o.slots) && firstAgrees(c.meter, o.slots)
+	})
+	if o == nil {
+		return // a tool call comes whole, long after its first token
+	}
+	c.slots, o.slots = o.slots, c.slots
+	c.lines, o.lines, c.lineTask, o.lineTask = o.lines, c.lines, o.lineTask, c.lineTask
+	c.kept, o.kept = nil, nil
+	between := &record{}
+	t.replace(c, between)
+	t.replace(o, c)
+	t.replace(between, o)
+}
+
+// firstAgrees reports that the slot can have made its first token when the meter saw
+// one, as far as both are known.
+func firstAgrees(m *Request, s *seen) bool {
+	if m.TTFT == nil || m.TTFT.Source != SourceMeter || s.baseline || s.missed {
+		return true
+	}
+	first := m.Began.Add(time.Duration(m.TTFT.Value * float64(time.Second)))
+	if s.unread.Wall.Add(-pairSlack).After(first) {
+		return false // it was still being read
+	}
+	return s.first == nil || !s.first.Wall.Add(pairSlack).Before(first)
+}
+
 // closer reports that a slot's request fits a meter's better than another: one
 // whose count agrees to the token, then the one taken up first, as servers do.
 func closer(c, a, b *record) bool {
 	if x, y := exact(c.meter, a.slots), exact(c.meter, b.slots); x != y {
+		return x
+	}
+	if x, y := firstAgrees(c.meter, a.slots), firstAgrees(c.meter, b.slots); x != y {
 		return x
 	}
 	return a.slots.before.Wall.Before(b.slots.before.Wall)
