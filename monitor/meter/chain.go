@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -35,6 +36,8 @@ type chain struct {
 	own  map[ends]bool // the connections to the server
 	down atomic.Bool   // the server did not accept the last connection
 	loop atomic.Bool   // the server is this meter, over one or more others
+	// closed is when the server last closed a connection.
+	closed atomic.Pointer[time.Time]
 	// probing: one probe is under way.
 	probing atomic.Bool
 	kind    atomic.Pointer[string] // of the server, nil when it did not say
@@ -105,6 +108,16 @@ type ownConn struct {
 	net.Conn
 	chain *chain
 	ends  ends
+}
+
+// Read notes that the server closed the connection, which one that answers over
+// HTTP/1.1 does not do unless it says so before.
+func (c *ownConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)) {
+		c.chain.closed.Store(new(time.Now()))
+	}
+	return n, err
 }
 
 func (c *ownConn) Close() error {

@@ -21,7 +21,7 @@ func TestNumbersThatCannotBe(t *testing.T) {
 		{"a prompt of 0", "/v1/chat/completions", jsonOf, `{"usage":{"prompt_tokens":0,"completion_tokens":8}}`, -1, 8, false, false},
 		{"no usage in the stream, only zeros", "/v1/chat/completions", sse, strings.Repeat(words, 8) + `data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":0}}` + "\n\ndata: [DONE]\n\n", 9, 8, false, false},
 		{"a thousand million tokens", "/v1/chat/completions", jsonOf, `{"usage":{"prompt_tokens":1000000000,"completion_tokens":1000000000}}`, -1, -1, false, false},
-		{"more than any machine makes", "/v1/chat/completions", jsonOf, `{"usage":{"prompt_tokens":9,"completion_tokens":90000000}}`, 9, -1, true, false},
+		{"more than any machine makes", "/v1/chat/completions", jsonOf, `{"usage":{"prompt_tokens":9,"completion_tokens":90000000}}`, 9, 90000000, false, false},
 		{"as many in a moment", "/api/chat", jsonOf, `{"done":true,"prompt_eval_count":10,"eval_count":1000000,"eval_duration":25000000}`, 10, 1000000, true, false},
 		{"a TTFT of a day", "/api/v0/chat/completions", jsonOf, `{"usage":{"prompt_tokens":24,"completion_tokens":53},"stats":{"time_to_first_token":86400}}`, 24, 53, true, false},
 		{"a TTFT of 0", "/api/v0/chat/completions", jsonOf, `{"usage":{"prompt_tokens":24,"completion_tokens":53},"stats":{"time_to_first_token":0}}`, 24, 53, false, false},
@@ -36,6 +36,9 @@ func TestNumbersThatCannotBe(t *testing.T) {
 			}
 			if (f.Decode != nil) != c.rate || c.kind == jsonOf && f.TTFT != nil || f.Queue != nil || slices.Contains(f.Notes, request.NoteTiny) {
 				t.Errorf("%s: decode %v, TTFT %v, queue %v, %v", c.name, f.Decode, f.TTFT, f.Queue, f.Notes)
+			}
+			if f.Session != nil && f.Session.Value > mostRate {
+				t.Errorf("%s: session rate %v", c.name, f.Session.Value)
 			}
 		})
 	}

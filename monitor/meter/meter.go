@@ -60,6 +60,7 @@ type Meter struct {
 	config Config
 	proxy  *httputil.ReverseProxy
 	web    *http.Transport
+	single *http.Transport // a connection for each request
 	known  known
 	nonce  string
 	number atomic.Uint64
@@ -81,9 +82,9 @@ func New(config Config) *Meter {
 	m.pacer.open = make(chan struct{})
 	close(m.pacer.open)
 	m.chain.own = map[ends]bool{}
-	m.web = m.transport()
+	m.web, m.single = m.transport(keptConnections), m.transport(-1)
 	m.proxy = &httputil.ReverseProxy{
-		Rewrite: m.rewrite, Transport: m.web, FlushInterval: -1, BufferPool: buffers{},
+		Rewrite: m.rewrite, Transport: m, FlushInterval: -1, BufferPool: buffers{},
 		ModifyResponse: m.answered, ErrorHandler: m.unreached, ErrorLog: quiet,
 	}
 	return m

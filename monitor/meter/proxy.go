@@ -26,13 +26,29 @@ const (
 	// request. LM Studio's server closes one after 5 s: a request on its way then
 	// would fail for no fault of its own.
 	idleConnection = 2 * time.Second
+	// keptConnections is how many are kept.
+	keptConnections = 16
+	// closesFor is how long a server counts as one that closes connections without a
+	// word after it did.
+	closesFor = time.Minute
 	// copySize is the most bytes that pass at once.
 	copySize = 32 << 10
 )
 
+// RoundTrip asks the server over a connection that is kept, or over one of its own
+// where the server closes those without a word: a request that meets that would fail
+// (32 of 1500 did), and may not be sent twice.
+func (m *Meter) RoundTrip(r *http.Request) (*http.Response, error) {
+	if at := m.chain.closed.Load(); at != nil && time.Since(*at) < closesFor && r.Method == http.MethodPost {
+		return m.single.RoundTrip(r)
+	}
+	return m.web.RoundTrip(r)
+}
+
 // transport has no time-out for anything but connecting: a server is silent for
-// as long as it loads, queues and reads a prompt.
-func (m *Meter) transport() *http.Transport {
+// as long as it loads, queues and reads a prompt. It keeps so many connections for
+// the next request.
+func (m *Meter) transport(kept int) *http.Transport {
 	dial := m.config.Dial
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: dialPatience, KeepAlive: 15 * time.Second}).DialContext
@@ -44,7 +60,7 @@ func (m *Meter) transport() *http.Transport {
 			return m.dialled(conn, err)
 		},
 		DisableCompression:  true, // it would ask for what the client did not
-		MaxIdleConnsPerHost: 16,
+		MaxIdleConnsPerHost: kept,
 		IdleConnTimeout:     idleConnection,
 		TLSHandshakeTimeout: dialPatience,
 	}

@@ -42,9 +42,8 @@ func (s *settled) settle() {
 	if s.told.context != nil {
 		r.Context = s.told.context
 	}
-	if !s.counted() {
-		s.notes[request.NoteImplausible] = true
-		s.told.output = nil
+	if valueOf(s.told.output) == 0 && s.reply.chunks > 0 {
+		s.told.output = nil // a server that does not count
 	}
 	if s.told.output != nil {
 		r.OutputTokens, r.OutputApproximate = s.told.output, false
@@ -62,23 +61,13 @@ func (s *settled) settle() {
 	case s.reply.chunks > 0: // its prompt was read, and may be in the cache now
 		s.meter.known.judge(s.model(), s.exchange.prompt.print, 0, 0, s.at)
 	}
-	if wall := s.at.Sub(s.began).Seconds(); r.OutputTokens != nil && *r.OutputTokens > 0 && wall > 0 {
+	if wall := s.at.Sub(s.began).Seconds(); r.OutputTokens != nil && *r.OutputTokens > 0 && float64(*r.OutputTokens) < mostRate*wall {
 		r.Session = measured(float64(*r.OutputTokens)/wall, s.at)
 		r.Session.Approximate = r.OutputApproximate
 	}
 	if s.told != (figures{}) {
 		r.Sources = slices.Sorted(slices.Values([]request.Source{request.SourceMeter, request.SourceServer}))
 	}
-}
-
-// counted reports that the answer can have as many tokens as its server says. Where
-// text came, there are some: a server that does not count writes 0.
-func (s *settled) counted() bool {
-	n := valueOf(s.told.output)
-	if n == 0 && s.reply.chunks > 0 {
-		s.told.output = nil
-	}
-	return float64(n) <= mostRate*max(s.at.Sub(s.began), request.LeastTime).Seconds()
 }
 
 // decodeTime is the time for the answer in seconds as its server told it, in one way

@@ -149,3 +149,34 @@ func TestCompressedAnswers(t *testing.T) {
 		t.Errorf("the meter asked for %q, the client for nothing", got)
 	}
 }
+
+// A server that closes connections without a word fails no request: those that are
+// kept for the next one are given up then.
+func TestServerThatClosesWithoutAWord(t *testing.T) {
+	m := New(Config{Upstream: raw(t, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")})
+	defer m.Close()
+	m.chain.closed.Store(new(time.Now())) // as the first that is noticed does
+	up := listen(t, m, io.Discard)
+	for i := range 300 {
+		answer, err := http.Post(up.String()+"/api/chat", "application/json", strings.NewReader(`{"model":"m","messages":[{"content":"x"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			t.Fatalf("request %d: %s", i, answer.Status)
+		}
+	}
+	m.chain.closed.Store(nil)
+	for range 1000 { // one is kept, and found closed
+		answer, err := http.Post(up.String()+"/api/chat", "application/json", strings.NewReader(`{"model":"m","messages":[{"content":"x"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if m.chain.closed.Load() != nil {
+			return
+		}
+	}
+	t.Error("that the server closes connections was not noticed")
+}
