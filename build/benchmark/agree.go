@@ -24,7 +24,7 @@ var agreePlan = bench.Plan{Runs: 3, Output: 512, Seed: 1}
 
 // agree measures a model on a real Ollama twice, which must come to no difference,
 // and once beside a second client, which must void every figure. A machine that has
-// other things to do voids the first two as well: then it says nothing.
+// other things to do voids the first two as well: then it says nothing, and fails.
 func agree(ctx context.Context) (report, error) {
 	folder, err := os.MkdirTemp("", "plimsoll-agree-")
 	if err != nil {
@@ -101,7 +101,8 @@ func agree(ctx context.Context) (report, error) {
 		}
 	}
 	return report{
-		{"figures that this machine voided", float64(4*3 - rows), 4 * 3, "of 12"},
+		// A machine that voids more than two thirds says nothing of agreement.
+		{"figures that this machine voided", float64(4*3 - rows), 8, "of 12"},
 		{"figures that two runs differ in", differ, 0, fmt.Sprintf("of %d", rows)},
 		{"valid beside a second client", valid, 0, fmt.Sprintf("of %d", len(disturbed.Tests))},
 	}, nil
