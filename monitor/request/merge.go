@@ -45,9 +45,22 @@ func (t *Tracker) pair() {
 			c.lines, c.lineTask = best.lines, best.lineTask
 		}
 		t.replace(best, c)
+		if slices.Index(t.records, best) < slices.Index(t.records, c) {
+			c.id, best.id = best.id, c.id // it stays what it was called first
+		}
+		t.unlearn(c.id)
+		t.unlearn(best.id)
 		t.drop(best)
 	}
 	t.pairLines()
+}
+
+// unlearn takes back what a request taught: it is told in other words from now on.
+func (t *Tracker) unlearn(id string) {
+	for _, s := range t.speeds {
+		s.samples = slices.DeleteFunc(s.samples, func(one sample) bool { return one.id == id })
+	}
+	t.usual = nil
 }
 
 // exchange gives a meter's request the slot whose first token came when the meter saw

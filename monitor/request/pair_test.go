@@ -59,3 +59,25 @@ func TestToolCallIsOne(t *testing.T) {
 		t.Errorf("told as %+v", r)
 	}
 }
+
+// A meter that tells of a request when its slot is free again, as one does to an agent
+// that was started anew, adds to the request that is listed: nothing is learned twice.
+func TestMeterComesLate(t *testing.T) {
+	tracker := NewTracker()
+	ask(tracker, 0, 0, idle(0, -1, 0))
+	work(tracker, 0, 5, 600, 1, 8, 20)
+	ask(tracker, 8, 8, idle(0, 5, 140))
+	id := only(t, tracker, 12).ID
+	if v := tracker.Speeds(at(12)); len(v) != 1 || v[0].Runs != 1 {
+		t.Fatalf("the slot taught %+v", v)
+	}
+	m := answered(metered("meter-1", "qwen3:14b", 0.4, 0.4), 8, 600, 140, 20.5)
+	tracker.Meter(m)
+	r := only(t, tracker, 13)
+	if r.ID != id || len(r.Sources) != 2 || r.Decode.Value != 20.5 {
+		t.Errorf("told as %+v", r)
+	}
+	if v := tracker.Speeds(at(13)); len(v) != 1 || v[0].Runs != 1 || v[0].Decode.Value != 20.5 {
+		t.Errorf("learned %+v", v)
+	}
+}
