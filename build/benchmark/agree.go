@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"plimsoll/build/ollama/server"
 	"plimsoll/metal"
@@ -130,12 +131,12 @@ func (l looker) Watch(ctx context.Context, options monitor.Options, each func(mo
 
 // besides runs a benchmark while another client asks the same model.
 func besides(ctx context.Context, url string, c bench.Config) (*bench.Result, error) {
-	asking, stop := context.WithCancel(ctx)
+	var over atomic.Bool
 	var client sync.WaitGroup
 	client.Go(func() {
-		for asking.Err() == nil {
+		for !over.Load() && ctx.Err() == nil { // its last request ends too: a server that loses it while it loads does not end
 			body := `{"model":"tiny","prompt":"hello","stream":false,"options":{"num_predict":1000}}`
-			req, err := http.NewRequestWithContext(asking, http.MethodPost, url+"/api/generate", strings.NewReader(body))
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/api/generate", strings.NewReader(body))
 			if err != nil {
 				return
 			}
@@ -146,7 +147,7 @@ func besides(ctx context.Context, url string, c bench.Config) (*bench.Result, er
 		}
 	})
 	r, err := bench.Run(ctx, c)
-	stop()
+	over.Store(true)
 	client.Wait()
 	return r, err
 }
