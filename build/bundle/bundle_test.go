@@ -334,7 +334,7 @@ func TestAgentFindsItsWindow(t *testing.T) {
 	if err := os.WriteFile(helper, []byte("a helper"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", "build", "-tags=headless", "-ldflags=-X plimsoll/app/limit.helperSHA256="+hashOf("a helper"), "-o", agent, "plimsoll/app")
+	build := exec.Command("go", "build", "-tags=headless", "-ldflags=-s -w -X plimsoll/app/limit.helperSHA256="+hashOf("a helper"), "-o", agent, "plimsoll/app")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the agent: %v\n%s", err, out)

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -95,6 +97,29 @@ func TestTable(t *testing.T) {
 			if !names[name] {
 				t.Errorf("check %s waits for %q, which is not there", c.name, name)
 			}
+		}
+	}
+}
+
+// TestAloneExist: a test that was renamed would run under the race detector again.
+func TestAloneExist(t *testing.T) {
+	var tests strings.Builder
+	for _, folder := range []string{"metal", "monitor/request", "app/view", "app/limit"} {
+		files, err := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tests.Write(text)
+		}
+	}
+	for _, name := range alone {
+		if !strings.Contains(tests.String(), "func "+name+"(t ") {
+			t.Errorf("there is no %s", name)
 		}
 	}
 }
