@@ -21,9 +21,14 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
-	// A second Ctrl-C ends what does not end by itself.
-	context.AfterFunc(ctx, stop)
+	asked, stop := signal.NotifyContext(context.Background(), endings()...)
+	// A second Ctrl-C ends what does not end by itself: the first is told only when
+	// the second would count.
+	ctx, cancel := context.WithCancelCause(context.Background())
+	context.AfterFunc(asked, func() {
+		stop()
+		cancel(context.Cause(asked))
+	})
 	home, _ := os.UserHomeDir() // without one, what needs it says so
 	p := &program{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr,
