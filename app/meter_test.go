@@ -171,9 +171,7 @@ func TestMeterEndsAfterWhatIsInFlight(t *testing.T) {
 	for _, patient := range []bool{true, false} {
 		server := &wordServer{words: 2, let: make(chan struct{}), left: make(chan struct{}, 1)}
 		c, address := w.meterAt(t, filepath.Join(w.home, "agent.sock"), server.start(t), "--listen", "127.0.0.1:0")
-		if out := c.out.String(); out != "http://"+address+"\n" {
-			t.Errorf("standard output is %q", out)
-		}
+		eventually(t, "the address on standard output", func() bool { return c.out.String() == "http://"+address+"\n" })
 		answer := make(chan string, 1)
 		first := make(chan bool, 1)
 		go func() {
