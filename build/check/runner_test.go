@@ -104,7 +104,7 @@ func TestTable(t *testing.T) {
 // TestAloneExist: a test that was renamed would run under the race detector again.
 func TestAloneExist(t *testing.T) {
 	var tests strings.Builder
-	for _, folder := range []string{"metal", "monitor/request", "app/view", "app/limit"} {
+	for _, folder := range []string{"metal", "monitor", "monitor/request", "monitor/backend", "monitor/meter", "monitor/bench", "app", "app/view", "app/limit"} {
 		files, err := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
 		if err != nil {
 			t.Fatal(err)

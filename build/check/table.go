@@ -17,13 +17,18 @@ const windowTags = "gles,x11"
 // noCgo is the environment of most builds: nothing but the real window needs cgo.
 var noCgo = []string{"CGO_ENABLED=0"}
 
-// alone are the long tests in which one goroutine does all the work, or a shell
-// does: the race detector makes them slow and finds nothing. Check tests runs them.
+// alone are the long tests in which one goroutine does all the work, or a shell or
+// a real model server does: the race detector makes them slow and finds nothing.
+// Check tests runs them.
 var alone = []string{
 	"TestDecodeCutAnywhere", "TestDecodeHostile", // metal
 	"TestMemoryIsBounded",                                                        // monitor/request
 	"TestRenderIsTotal",                                                          // app/view
 	"TestInstallThatIsKilled", "TestRemoveThatIsKilled", "TestNothingIsFollowed", // app/limit
+	// A real server is asked by the same code as the stand-ins are, and takes most of
+	// the time itself.
+	"TestFitAgainstRealOllama", "TestTrayWithRealOllama", "TestRealServer", "TestRealTotals", "TestRealStop", "TestRealOllama", "TestRealSecondClientVoids",
+	"TestPairsOfCausesOfSlownessInTheSimulator", // monitor, whose single causes run
 }
 
 // table lists the checks, those that take longest first: the lanes stay full.
@@ -190,6 +195,12 @@ var table = []check{
 		name: "meter", what: "what the meter adds to answers, at 20,000 chunks a second", long: true, only: "linux",
 		after: []string{"programs"}, needs: []string{"checks"}, limit: 20 * time.Minute,
 		run: func(j *job) error { return j.do(nil, []string{"build/bench", "meter"}) },
+	},
+	{
+		name: "pairs", what: "every pair of causes of slowness on the simulated Mac: the diagnosis names both", long: true,
+		run: func(j *job) error {
+			return j.do(append(noCgo, "PLIMSOLL_LONG=1"), []string{"go", "test", "-count=1", "-run", "Pairs", "./monitor"})
+		},
 	},
 	{
 		name: "streams", what: "100,000 streams of random shape through the meter: none changed, none lost", long: true, limit: 30 * time.Minute,
