@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -11,6 +10,7 @@ import (
 
 	"plimsoll/app/view"
 	"plimsoll/monitor"
+	"plimsoll/monitor/fit"
 )
 
 // adviseFlags are the attributes of a task as a command line has them. Zero, and
@@ -45,8 +45,8 @@ func (p *program) adviseCommand() *cobra.Command {
 	flags.IntVar(&f.maxContext, "max-context", monitor.BoundaryContext, text("max_context"))
 	flags.IntVar(&f.maxOutput, "max-output", monitor.BoundaryOutput, text("max_output"))
 	flags.IntVar(&f.maxQueue, "max-queue", monitor.BoundaryQueue, text("max_queue"))
-	flags.Float64Var(&f.maxTTFT, "max-ttft", monitor.BoundaryTTFT, text("max_ttft"))
-	flags.Float64Var(&f.minDecode, "min-decode", monitor.BoundaryDecode, text("min_decode"))
+	flags.Float64Var(&f.maxTTFT, "max-ttft", fit.Usable.TTFT, text("max_ttft"))
+	flags.Float64Var(&f.minDecode, "min-decode", fit.Usable.Decode, text("min_decode"))
 	flags.Float64Var(&f.priceIn, "price-in", -1, text("price_in"))
 	flags.Float64Var(&f.priceOut, "price-out", -1, text("price_out"))
 	flags.Float64Var(&f.priceKWh, "price-kwh", -1, text("price_kwh"))
@@ -105,17 +105,11 @@ func (p *program) advise(ctx context.Context, task monitor.Task, asJSON bool) er
 		return err
 	}
 	defer end()
-	var advice monitor.Advice
-	err = s.Watch(ctx, monitor.Options{}, func(u monitor.Update) error {
-		if !answered(s, u) {
-			return nil
-		}
-		advice = u.Advise(task)
-		return errEnough
-	})
-	if !errors.Is(err, errEnough) {
+	update, err := firstAnswered(ctx, s)
+	if err != nil {
 		return err
 	}
+	advice := update.Advise(task)
 	if asJSON {
 		return json.NewEncoder(p.out).Encode(advice)
 	}

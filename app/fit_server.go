@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 
 	"plimsoll/app/view"
@@ -76,10 +74,7 @@ func (p *program) fitAll(ctx context.Context, planner planner, installed []backe
 		}
 		plans = append(plans, plan)
 	}
-	rank := []fit.State{fit.Fits, fit.Borderline, fit.TooBig, fit.Unknown}
-	slices.SortStableFunc(plans, func(a, b monitor.Plan) int {
-		return cmp.Or(cmp.Compare(slices.Index(rank, a.Verdict.State), slices.Index(rank, b.Verdict.State)), cmp.Compare(b.Least, a.Least))
-	})
+	monitor.SortPlans(plans)
 	if planner.flags.json {
 		return json.NewEncoder(p.out).Encode(plans)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/app/view"
+	"plimsoll/monitor"
 	"plimsoll/monitor/backend"
 	"plimsoll/monitor/meter"
 )
@@ -58,8 +59,8 @@ func (p *program) meterFlags(cmd *cobra.Command, f *meterFlags) {
 	flags.StringVar(&f.upstream, "upstream", "", p.words.Text("meter.flag.upstream"))
 	flags.BoolVar(&f.public, "public", false, p.words.Text("meter.flag.public"))
 	flags.DurationVar(&f.pace, "pace", 0, p.words.Text("meter.flag.pace"))
-	flags.IntVar(&f.context, "max-context", 8192, p.words.Text("meter.flag.max_context"))
-	flags.IntVar(&f.queue, "max-queue", 2, p.words.Text("meter.flag.max_queue"))
+	flags.IntVar(&f.context, "max-context", monitor.BoundaryContext, p.words.Text("meter.flag.max_context"))
+	flags.IntVar(&f.queue, "max-queue", monitor.BoundaryQueue, p.words.Text("meter.flag.max_queue"))
 	flags.StringVar(&f.over, "over", "tag", p.words.Text("meter.flag.over"))
 	cmd.RegisterFlagCompletionFunc("over", cobra.FixedCompletions([]string{"tag", "refuse"}, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -217,20 +217,7 @@ func (f *freshness) is(s source, u monitor.Update) bool {
 func (s *self) Do(ctx context.Context, c monitor.Command) error { return s.monitor.Do(ctx, c) }
 
 func (s *self) Watch(ctx context.Context, options monitor.Options, each func(monitor.Update) error) error {
-	box := s.monitor.Subscribe(options)
-	defer box.Close()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-box.Ready():
-		}
-		for update, ok := box.Take(); ok; update, ok = box.Take() {
-			if err := each(update); err != nil {
-				return err
-			}
-		}
-	}
+	return s.monitor.Watch(ctx, options, each)
 }
 
 // errEnough ends a Watch that has seen what it wanted.

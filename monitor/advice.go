@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"plimsoll/monitor/backend"
+	"plimsoll/monitor/fit"
 	"plimsoll/monitor/request"
 )
 
@@ -31,7 +32,7 @@ type Boundary struct {
 	Output  *int `json:"output_tokens,omitempty"`  // 1,024
 	// Queue is how many requests at once, this one included: 2.
 	Queue *int `json:"requests_at_once,omitempty"`
-	// Usable is a first token within TTFT, 1.5 s, and Decode tokens/s at least, 8.
+	// TTFT is how late a first token may come and Decode the least rate: fit.Usable.
 	TTFT   *float64 `json:"ttft_seconds,omitempty"`
 	Decode *float64 `json:"decode_tokens_per_second,omitempty"`
 }
@@ -41,8 +42,6 @@ const (
 	BoundaryContext = 8192
 	BoundaryOutput  = 1024
 	BoundaryQueue   = 2
-	BoundaryTTFT    = 1.5
-	BoundaryDecode  = 8.0
 )
 
 // Prices make a month's cost of both. In and Out are per million tokens, KWh per
@@ -205,7 +204,7 @@ func (b Boundary) filled() Boundary {
 	for _, p := range []struct {
 		at    **float64
 		usual float64
-	}{{&b.TTFT, BoundaryTTFT}, {&b.Decode, BoundaryDecode}} {
+	}{{&b.TTFT, fit.Usable.TTFT}, {&b.Decode, fit.Usable.Decode}} {
 		if *p.at = positive(*p.at); *p.at == nil {
 			*p.at = new(p.usual)
 		}

@@ -202,6 +202,25 @@ func (m *Monitor) Subscribe(options Options) *Mailbox {
 	return box
 }
 
+// Watch hands each update to each, until ctx ends (its error) or each fails (that
+// error).
+func (m *Monitor) Watch(ctx context.Context, options Options, each func(Update) error) error {
+	box := m.Subscribe(options)
+	defer box.Close()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-box.Ready():
+		}
+		for u, ok := box.Take(); ok; u, ok = box.Take() {
+			if err := each(u); err != nil {
+				return err
+			}
+		}
+	}
+}
+
 func (m *Monitor) deliver(u Update) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

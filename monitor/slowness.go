@@ -105,7 +105,8 @@ func (sc *slowness) swaps() (Evidence, *Command, bool) {
 		}
 		if found := check(sc.h); len(found) > 0 {
 			e := found[0].evidence
-			e.DecodeRate, e.UsualDecodeRate = sc.rates().DecodeRate, sc.rates().UsualDecodeRate
+			rates := sc.rates()
+			e.DecodeRate, e.UsualDecodeRate = rates.DecodeRate, rates.UsualDecodeRate
 			return e, found[0].action, true
 		}
 	}

@@ -205,7 +205,7 @@ func (r *Renderer) FitRate(e fit.Expected) string {
 	if e.Reason != "" {
 		return r.Text("fit.verdict.unknown", Args{"Reason": r.Text("fit.reason." + string(e.Reason))})
 	}
-	args := Args{"Low": rateNumber(e.Low), "High": rateNumber(e.High), "Centre": rateNumber(e.Centre), "Ceiling": rateNumber(e.Ceiling)}
+	args := Args{"Low": tokensPerSecond(e.Low), "High": tokensPerSecond(e.High), "Centre": tokensPerSecond(e.Centre), "Ceiling": tokensPerSecond(e.Ceiling)}
 	switch {
 	case e.High == nil:
 		return r.Text("fit.rate_least", args)
@@ -216,18 +216,6 @@ func (r *Renderer) FitRate(e fit.Expected) string {
 		return r.Text("fit.rate_mixture", args)
 	}
 	return r.Text("fit.rate", args)
-}
-
-// rateNumber is tokens/s with the digits that an estimate has.
-func rateNumber(f *float64) string {
-	v, ok := finite(f)
-	switch {
-	case !ok:
-		return ""
-	case v >= 10:
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.1f", v)
 }
 
 // bandwidthRow says where the rates come from.

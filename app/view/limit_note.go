@@ -1,7 +1,6 @@
 package view
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -161,15 +160,6 @@ func (sc *scene) changeAction(step wired.Step, possible bool) Action {
 		a.Label = sc.Text("wired.change.button.trial", Args{"For": sc.duration(wired.LeaseDefault)})
 	}
 	return a
-}
-
-// grouped is a number of tokens as people read it, "32,768".
-func grouped(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }
 
 // signed is a difference of memory, "+4.1 GiB"; "" for none.

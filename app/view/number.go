@@ -137,6 +137,15 @@ func tokens(n int) string {
 	return strconv.Itoa(n)
 }
 
+// grouped is a number of tokens as people read it, "32,768".
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
 // celsius is a temperature, "" when it is absent or nothing a chip in use can
 // have: sensors that are asleep or renamed read 0 to 10, broken ones above 125
 // (github.com/vladkens/macmon/issues/12, github.com/exelban/stats/issues/2473).

@@ -74,7 +74,7 @@ func (sc *scene) comfortWhy(m *monitor.Resident) string {
 	if sc.comfort(m) == "" {
 		return ""
 	}
-	return sc.Text("plan.comfort_why", Args{"Word": sc.comfort(m), "TTFT": fmt.Sprint(monitor.BoundaryTTFT), "Decode": fmt.Sprint(monitor.BoundaryDecode)})
+	return sc.Text("plan.comfort_why", Args{"Word": sc.comfort(m), "TTFT": fmt.Sprint(fit.Usable.TTFT), "Decode": fmt.Sprint(fit.Usable.Decode)})
 }
 
 // tokensPerSecond is the number of a rate alone, "" when it is absent.

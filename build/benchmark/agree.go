@@ -55,8 +55,8 @@ func agree(ctx context.Context) (report, error) {
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	looking := looker{monitor.New(monitor.Config{Local: local, Backends: []backend.Backend{watched}, Clock: monitor.SystemClock()})}
-	go looking.monitor.Run(watching)
+	looking := monitor.New(monitor.Config{Local: local, Backends: []backend.Backend{watched}, Clock: monitor.SystemClock()})
+	go looking.Run(watching)
 	programs, err := metal.New() // a Reader is for one goroutine
 	if err != nil {
 		return nil, err
@@ -107,26 +107,6 @@ func agree(ctx context.Context) (report, error) {
 		{"figures that two runs differ in", differ, 0, fmt.Sprintf("of %d", rows)},
 		{"valid beside a second client", valid, 0, fmt.Sprintf("of %d", len(disturbed.Tests))},
 	}, nil
-}
-
-// looker lets a benchmark see what a monitor of this process sees.
-type looker struct{ monitor *monitor.Monitor }
-
-func (l looker) Watch(ctx context.Context, options monitor.Options, each func(monitor.Update) error) error {
-	box := l.monitor.Subscribe(options)
-	defer box.Close()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-box.Ready():
-		}
-		for u, ok := box.Take(); ok; u, ok = box.Take() {
-			if err := each(u); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 // besides runs a benchmark while another client asks the same model.

@@ -13,26 +13,6 @@ import (
 	"plimsoll/monitor/sim"
 )
 
-// own watches a monitor of this process.
-type own struct{ monitor *monitor.Monitor }
-
-func (o own) Watch(ctx context.Context, options monitor.Options, each func(monitor.Update) error) error {
-	box := o.monitor.Subscribe(options)
-	defer box.Close()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-box.Ready():
-		}
-		for u, ok := box.Take(); ok; u, ok = box.Take() {
-			if err := each(u); err != nil {
-				return err
-			}
-		}
-	}
-}
-
 // simulated is a benchmark on the simulated Mac at so many times real speed.
 func simulated(t *testing.T, speed float64, model string, plan Plan) (Config, *sim.Mac) {
 	t.Helper()
@@ -61,7 +41,7 @@ func simulated(t *testing.T, speed float64, model string, plan Plan) (Config, *s
 		running.Wait()
 	})
 	n := 0
-	return Config{Server: server, Clock: clock, Model: model, Plan: plan, Watch: own{m},
+	return Config{Server: server, Clock: clock, Model: model, Plan: plan, Watch: m,
 		Unique: func() string { n++; return strconv.Itoa(n * 7919) }}, mac
 }
 
