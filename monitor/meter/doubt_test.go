@@ -1,6 +1,8 @@
 package meter
 
 import (
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -84,4 +86,25 @@ func TestWhatBearsTokens(t *testing.T) {
 			t.Errorf("%s: TTFT %v", delta, f.TTFT)
 		}
 	}
+}
+
+// A server's time too short for a rate is not replaced by what the way made of it: the
+// chunks of 8 ms of work came over 40 ms here.
+func TestShortAnswerThatCameSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", ndjson)
+			for range 41 {
+				io.WriteString(w, `{"model":"m","response":"x","done":false}`+"\n")
+				w.(http.Flusher).Flush()
+				time.Sleep(time.Millisecond)
+			}
+			io.WriteString(w, final(20, 5, 41, 8))
+		}, nil)
+		f := b.metered(t, "/api/generate", asks)
+		if f.Decode != nil || !slices.Contains(f.Notes, request.NoteTiny) || counted(f.OutputTokens) != 41 {
+			t.Errorf("decode %+v of %d tokens, %v", f.Decode, counted(f.OutputTokens), f.Notes)
+		}
+	})
 }

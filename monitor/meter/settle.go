@@ -126,6 +126,8 @@ func (s *settled) waiting() {
 
 // decode is the rate of the answer: the server's own if it told one, else
 // measured between the first and the last chunk, in which one token less was made.
+// Where the server told a time that is too short for a rate, so are the chunks: that
+// they came over a longer one is the way's doing, not the model's.
 func (s *settled) decode() {
 	t, r, p := &s.told, s.request, &s.reply
 	if p.chunks == 0 && secondsOf(t.ttft) > 0 {
@@ -138,7 +140,7 @@ func (s *settled) decode() {
 		}
 	}
 	tokens, span := valueOf(r.OutputTokens), p.newest.Sub(p.first)
-	if r.Decode == nil && p.chunks >= request.LeastTokens && tokens >= request.LeastTokens && tokens <= p.chunks*chunkful && span >= request.LeastTime {
+	if r.Decode == nil && took == nil && p.chunks >= request.LeastTokens && tokens >= request.LeastTokens && tokens <= p.chunks*chunkful && span >= request.LeastTime {
 		r.Decode = measured(float64(tokens-1)/span.Seconds(), s.at)
 		r.Decode.Approximate = r.OutputApproximate || p.held.Seconds() > heldShare*span.Seconds()
 	}
