@@ -22,7 +22,7 @@ func startDisplay(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer read.Close()
-	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "900x760x24", "-nolisten", "tcp", "+extension", "GLX")
+	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "900x760x24", "-nolisten", "tcp", "-noreset", "+extension", "GLX")
 	x.ExtraFiles = []*os.File{write}
 	run(t, x)
 	write.Close()
@@ -32,6 +32,13 @@ func startDisplay(t *testing.T) string {
 		t.Fatalf("Xvfb tells no display: %v", err)
 	}
 	display := ":" + strings.TrimSpace(string(number[:n]))
+	// An Xvfb that has just ended takes the socket of this name with it, and a client
+	// of it that is left may knock here: it answers before anything depends on it.
+	eventually(t, "the display answers", func() (struct{}, bool) {
+		cmd := exec.Command("xdotool", "getdisplaygeometry")
+		cmd.Env = append(os.Environ(), "DISPLAY="+display)
+		return struct{}{}, cmd.Run() == nil
+	})
 	wm := exec.Command("openbox")
 	wm.Env = append(os.Environ(), "DISPLAY="+display, "HOME="+t.TempDir())
 	run(t, wm)

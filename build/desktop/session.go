@@ -56,7 +56,7 @@ func (s *session) start(ctx context.Context) error {
 	if err := s.furnish(); err != nil {
 		return err
 	}
-	display, err := s.announced("Xvfb", "-displayfd", "3", "-screen", "0", fmt.Sprintf("%dx%dx24", screenWidth, screenHeight), "-nolisten", "tcp", "+extension", "GLX")
+	display, err := s.announced("Xvfb", "-displayfd", "3", "-screen", "0", fmt.Sprintf("%dx%dx24", screenWidth, screenHeight), "-nolisten", "tcp", "-noreset", "+extension", "GLX")
 	if err != nil {
 		return err
 	}
